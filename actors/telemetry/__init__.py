@@ -1,0 +1,1 @@
+"""Owns the event logs (JSONL) and the analytics store (DuckDB)."""

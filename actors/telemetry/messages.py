@@ -1,0 +1,247 @@
+"""Contract of telemetry: the event kinds, how they are handed over, and how they are asked about."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from bus.message import Blob, Reply, Request
+
+EVENT_SCHEMA_VERSION = 1
+
+
+_process = secrets.token_hex(6)
+_numbers = itertools.count(1)
+
+
+def new_event_id() -> str:
+    """Unique over processes and restarts: a random part per process and a counter."""
+    return f"{_process}{next(_numbers):08x}"
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=False):
+    """Base of all events. `ts` is UTC, ISO-8601 with microseconds and `Z`; times end in `_ms`; `…_chars` are code points;
+    `…_tokens` are estimates."""
+
+    event_id: str = msgspec.field(default_factory=new_event_id)
+    ts: str = msgspec.field(default_factory=now)
+    trace_id: str = ""
+    schema_version: int = EVENT_SCHEMA_VERSION
+
+
+class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
+    """One proxied call.
+
+    Attributes:
+        error: category when `ok` is false: transport, timeout, protocol, upstream_error, oversize, internal_error, busy, cancelled.
+        surfacing: `surfaced`, or the reason why nothing was shown.
+        compress_ms etc.: time per stage; `total_ms` from frame read to frame written.
+        degraded: a part was down and the gateway did without.
+    """
+
+    server: str
+    tool: str
+    ok: bool
+    error: str = ""
+    cached: bool = False
+    original_chars: int = 0
+    cleaned_chars: int = 0
+    compressed_chars: int = 0
+    delivered_chars: int = 0
+    original_tokens: int = 0
+    delivered_tokens: int = 0
+    strategy: str = "none"
+    surfacing: str = ""
+    upstream_ms: float = 0.0
+    compress_ms: float = 0.0
+    surface_ms: float = 0.0
+    total_ms: float = 0.0
+    session: str = ""
+    degraded: str = ""
+
+
+class SurfacingEvent(Event, frozen=True, kw_only=True, tag="surfacing"):
+    surfacing_id: str
+    server: str
+    tool: str
+    query_digest: str = ""
+    memory_ids: list[str] = []
+    relevance: list[float] = []
+    ltm_scores: list[float] = []
+    score_scale: str = ""
+    injected_chars: int = 0
+    arm: str = "shown"
+
+
+class OpportunityEvent(Event, frozen=True, kw_only=True, tag="opportunity"):
+    """One call that reached the surfacer, and how it ended. `shape` holds counts only, never keys or values."""
+
+    server: str
+    tool: str
+    decision: str
+    shape: str = ""
+    response_chars: int = 0
+    query_digest: str = ""
+
+
+class FeedbackEvent(Event, frozen=True, kw_only=True, tag="feedback"):
+    surfacing_id: str
+    memory_id: str
+    rating: str
+    server: str = ""
+    tool: str = ""
+
+
+class CompressionFeedbackEvent(Event, frozen=True, kw_only=True, tag="compression_feedback"):
+    server: str
+    tool: str
+    category: str
+    missing: str
+
+
+class ProgressiveReadEvent(Event, frozen=True, kw_only=True, tag="progressive_reads"):
+    """A first chunk (`follow_up` false) or a follow-up of a shortened response."""
+
+    key_digest: str
+    server: str
+    tool: str
+    offset: int = 0
+    served_chars: int = 0
+    total_chars: int = 0
+    follow_up: bool = False
+    progressive: bool = False
+
+
+class TuningEvent(Event, frozen=True, kw_only=True, tag="tuning"):
+    tool: str
+    old: float
+    new: float
+    reason: str
+
+
+class FaultEvent(Event, frozen=True, kw_only=True, tag="fault"):
+    """A breaker that opened, a restart, a fallback, events dropped, a store set aside."""
+
+    component: str
+    what: str
+    detail: str = ""
+    count: int = 1
+
+
+AnyEvent = (
+    CallEvent
+    | SurfacingEvent
+    | OpportunityEvent
+    | FeedbackEvent
+    | CompressionFeedbackEvent
+    | ProgressiveReadEvent
+    | TuningEvent
+    | FaultEvent
+)
+
+
+class Record(Request[None], frozen=True, kw_only=True):
+    """Hands over events; acknowledged once they are appended to the JSONL log.
+
+    Attributes:
+        lines: newline-terminated JSON objects, one event each.
+        dropped: events the producer had to drop since its last batch.
+        producer: who sends.
+    """
+
+    actor = "telemetry"
+    idempotent = True
+
+    lines: Blob
+    dropped: int = 0
+    producer: str = ""
+
+
+class Table(Reply, frozen=True, kw_only=True):
+    """The answer to a query. `pending` counts events that are in the log and not yet in the store.
+
+    Attributes:
+        rows: JSON array of rows, each an array in the order of `columns`.
+        truncated: there were more rows than the limit.
+    """
+
+    columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    rows: Blob = Blob(b"[]")
+    truncated: bool = False
+    pending: int = 0
+
+
+class Query(Request[Table], frozen=True, kw_only=True):
+    """Read-only SQL over the analytics store.
+
+    Raises:
+        Refused: not a single SELECT-like statement, or one that touches files, network or settings; or it does not parse.
+        DeadlineExceeded: it took longer than `timeout_seconds`.
+    """
+
+    actor = "telemetry"
+    reply = Table
+    idempotent = True
+
+    sql: str
+    max_rows: int = 10_000
+    timeout_seconds: float = 30.0
+
+
+class Stats(Reply, frozen=True, kw_only=True):
+    """Everything `mms stats` and the stats actions show, as one JSON object."""
+
+    data: Blob
+    pending: int = 0
+
+
+class GetStats(Request[Stats], frozen=True, kw_only=True):
+    """Named statistics over a period.
+
+    Attributes:
+        report: `savings`, `surfacing`, `compression`, `progressive`, `tuning`, `faults`.
+        since: ISO-8601, inclusive; empty = all.
+    """
+
+    actor = "telemetry"
+    reply = Stats
+    idempotent = True
+
+    report: str = "savings"
+    since: str = ""
+    tool: str = ""
+    by: str = "tool"
+    limit: int = 10
+
+
+class TelemetryHealth(Reply, frozen=True, kw_only=True):
+    """Counters since the actor started, and the state of its stores."""
+
+    appended: int = 0
+    loaded: int = 0
+    pending: int = 0
+    rejected: int = 0
+    dropped_by_producers: dict[str, int] = {}
+    store: str = "ready"
+    store_error: str = ""
+    journal_bytes: int = 0
+
+
+class GetTelemetryHealth(Request[TelemetryHealth], frozen=True, kw_only=True):
+    actor = "telemetry"
+    reply = TelemetryHealth
+    idempotent = True
+
+
+def columns(event: type[Event]) -> list[tuple[str, Any]]:
+    """The fields of an event kind in their order, with their types: what the JSONL holds and the table has."""
+    return [(f.name, f.type) for f in msgspec.structs.fields(event)]

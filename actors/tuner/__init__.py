@@ -1,0 +1,1 @@
+"""Owns feedback, and what follows from it: thresholds, demotion."""

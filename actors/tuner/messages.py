@@ -1,0 +1,75 @@
+"""Contract of the tuner."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+from bus.message import Reply, Request
+
+Rating = Literal["helpful", "partially_helpful", "not_relevant", "already_known"]
+RATINGS: tuple[str, ...] = get_args(Rating)
+
+
+class MemoryRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A rating of one memory; an empty `memory_id` rates every memory of the event."""
+
+    rating: Rating
+    memory_id: str = ""
+
+
+class Recorded(Reply, frozen=True, kw_only=True):
+    """What the agent is told. `ok` is false when the event or a memory of it is not known."""
+
+    ok: bool
+    text: str
+    recorded: int = 0
+
+
+class RateSurfacing(Request[Recorded], frozen=True, kw_only=True):
+    """Stores ratings of a surfacing event; a second rating of the same memory in one event replaces the first."""
+
+    actor = "tuner"
+    reply = Recorded
+    idempotent = True
+
+    surfacing_id: str
+    ratings: tuple[MemoryRating, ...]
+    trace_id: str = ""
+
+
+class ReportCompression(Request[Recorded], frozen=True, kw_only=True):
+    """Stores a report of information that compression lost. `missing` is screened for credentials."""
+
+    actor = "tuner"
+    reply = Recorded
+
+    server: str
+    tool: str
+    missing: str
+    kind: str = "other"
+    trace_id: str = ""
+
+
+class Tuning(Reply, frozen=True, kw_only=True):
+    """What feedback has changed.
+
+    Attributes:
+        min_scores: tuned threshold per advertised tool key `server__tool`.
+        demoted: memories rated negative in enough different events: never injected.
+        invalidated: memory id → number of negative ratings so far; an entry that is new or has grown means that results
+            cached before hold that memory no more.
+    """
+
+    min_scores: dict[str, float] = {}
+    demoted: tuple[str, ...] = ()
+    invalidated: dict[str, int] = {}
+
+
+class WatchTuning(Request[Tuning], frozen=True, kw_only=True):
+    """Streams the tuning: the present state, then each change."""
+
+    actor = "tuner"
+    reply = Tuning
+    idempotent = True

@@ -1,0 +1,1 @@
+"""Owns the sessions with the MCP servers behind the gateway, and their catalogue."""

@@ -1,0 +1,157 @@
+"""Contract of the upstream pool."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from bus.message import Blob, Item, Reply, Request
+
+ServerStateName = Literal["starting", "ready", "reconnecting", "failed", "disabled"]
+
+
+class CallResult(Reply, frozen=True, kw_only=True):
+    """What the server answered, as the bytes that came. Exactly one of `result` and `error` is set.
+
+    Attributes:
+        result: the JSON of the JSON-RPC `result`.
+        error: the JSON of the JSON-RPC `error` object (code, message, data of the server itself).
+        cached: answered without asking the server.
+        upstream_ms: time between writing the request to the server and its answer.
+        retries: how often the call was sent again (reads only).
+    """
+
+    result: Blob | None = None
+    error: Blob | None = None
+    cached: bool = False
+    upstream_ms: float = 0.0
+    retries: int = 0
+
+
+class Progress(Item, frozen=True, kw_only=True):
+    """One progress notification of the call; `params` is its JSON without `progressToken`."""
+
+    params: bytes
+
+
+class CallTool(Request[CallResult], frozen=True, kw_only=True):
+    """Calls a tool on a server.
+
+    Attributes:
+        server: the server's name in the configuration.
+        tool: the server's own name for the tool.
+        params: JSON object, the `params` of `tools/call` apart from `name` (arguments, foreign `_meta`, …).
+        progress: relay `notifications/progress` as `Progress` items.
+        session: the gateway session that calls.
+
+    Raises:
+        UpstreamUnavailable: the server is down; UpstreamTimeout: it did not answer in its time;
+        UpstreamDied: it went away while the call was in flight (the call may have run);
+        ResponseTooLarge: over `max_upstream_bytes`.
+    """
+
+    actor = "upstream"
+    reply = CallResult
+    item = Progress
+
+    server: str
+    tool: str
+    params: Blob
+    progress: bool = False
+    session: str = ""
+
+
+class ToolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One advertised tool.
+
+    Attributes:
+        name: the advertised name, unique.
+        server, tool: where a call goes.
+        definition: the tool's JSON as the client shall see it (name, title, annotations adapted; schemas untouched).
+        input_schema: the schema's JSON, byte-equal to the server's.
+        description: effective text.
+        upstream_description: the server's own text when an override replaced it.
+        alias_of: the name that did not fit, if `name` is an alias.
+        read_only: declares `readOnlyHint: true` without `destructiveHint: true`.
+        writes: declares `readOnlyHint: false` or `destructiveHint: true`.
+    """
+
+    name: str
+    server: str
+    tool: str
+    definition: bytes
+    input_schema: bytes
+    description: str = ""
+    upstream_description: str = ""
+    alias_of: str = ""
+    read_only: bool = False
+    writes: bool = False
+
+
+class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A discovered tool that is not advertised, and why (`reason` is a code, `detail` for people)."""
+
+    server: str
+    tool: str
+    reason: str
+    detail: str = ""
+
+
+class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One upstream server as it is now.
+
+    Attributes:
+        error: the last failure in one line, without secrets; empty when well.
+        error_type: its type only, e.g. `FileNotFoundError`.
+        since: UTC seconds of the last change of state.
+        discovered / exposed: numbers of tools.
+        restarts: reconnects since the actor started.
+        junk_lines / stderr_bytes: noise counted on stdout and stderr.
+        instructions: what the server said about itself in `initialize`.
+    """
+
+    name: str
+    prefix: str
+    state: ServerStateName
+    transport: str = "stdio"
+    error: str = ""
+    error_type: str = ""
+    since: float = 0.0
+    discovered: int = 0
+    exposed: int = 0
+    restarts: int = 0
+    in_flight: int = 0
+    pid: int = 0
+    junk_lines: int = 0
+    stderr_bytes: int = 0
+    server_info: str = ""
+    protocol_version: str = ""
+    instructions: str = ""
+
+
+class Catalogue(Reply, frozen=True, kw_only=True):
+    """Everything advertised. `generation` changes when, and only when, the advertised bytes change."""
+
+    generation: str
+    tools: tuple[ToolEntry, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    servers: tuple[ServerState, ...] = ()
+    config_error: str = ""
+
+
+class WatchCatalogue(Request[Catalogue], frozen=True, kw_only=True):
+    """Streams the catalogue: the present one (at once when a kept copy exists, else when every server has answered or
+    failed or after 800 ms, whichever is first) and each change after that, debounced."""
+
+    actor = "upstream"
+    reply = Catalogue
+    idempotent = True
+
+
+class GetServers(Request[Catalogue], frozen=True, kw_only=True):
+    """The catalogue and the state of every server at this moment."""
+
+    actor = "upstream"
+    reply = Catalogue
+    idempotent = True

@@ -1,0 +1,41 @@
+"""From an actor's name to the address of its socket."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import zmq
+
+from bus.errors import ConfigError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The place where the actors of one cluster meet.
+
+    Attributes:
+        directory: private directory of the ipc sockets; `None` for actors in this process (tests, embedding).
+    """
+
+    directory: Path | None
+
+    def address(self, actor: str) -> str:
+        """The ZeroMQ address of an actor.
+
+        Raises:
+            ConfigError: the name is not one of an actor, or the path is too long for a socket.
+        """
+        if not _NAME.fullmatch(actor):
+            raise ConfigError(f"{actor!r} is not an actor's name")
+        if self.directory is None:
+            return f"inproc://{actor}"
+        path = self.directory / f"{actor}.sock"
+        if len(str(path).encode()) > zmq.IPC_PATH_MAX_LEN:
+            raise ConfigError(
+                f"the socket path {path} is longer than {zmq.IPC_PATH_MAX_LEN} bytes; set MMS_RUNTIME_DIR"
+            )
+        return f"ipc://{path}"

@@ -1,0 +1,109 @@
+"""Process groups written down on disk, so that what a killed owner left behind can be found and ended.
+
+Every child is started in a group of its own, with a random mark in its environment. The mark tells our processes from
+strangers that got the same number later, and finds descendants that left the group (Linux; elsewhere the group number
+alone counts).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK_VARIABLE = "MMS_GROUP"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One record: the group's id, the process that owns it, and the mark of its members."""
+
+    path: Path
+    pgid: int
+    owner: int
+    mark: str
+
+
+def record(directory: Path, pgid: int, mark: str) -> Group:
+    """Writes down a group that this process has started."""
+    path = directory / f"{pgid}-{mark}"
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(str(os.getpid()))
+    temporary.replace(path)
+    return Group(path, pgid, os.getpid(), mark)
+
+
+def forget(group: Group) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        group.path.unlink()
+
+
+def kill(group: Group) -> int:
+    """SIGKILL to every member and marked descendant; returns how many processes were there."""
+    members = _members(group)
+    for pid in members:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return len(members)
+
+
+def reap(directory: Path, *, dead_owner: int = 0) -> int:
+    """Ends every recorded group whose owner is gone, or is `dead_owner`; returns how many processes were killed."""
+    killed = 0
+    for group in recorded(directory):
+        if group.owner == dead_owner or not _is_alive(group.owner):
+            while found := kill(group):  # a member may have forked between listing and killing
+                killed += found
+            forget(group)
+    return killed
+
+
+def recorded(directory: Path) -> list[Group]:
+    """All records; unreadable ones are skipped."""
+    found = []
+    for path in directory.glob("*-*"):
+        number, _, mark = path.name.partition("-")
+        with contextlib.suppress(OSError, ValueError):
+            found.append(Group(path, int(number), int(path.read_text()), mark))
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return True
+
+
+def _members(group: Group) -> list[int]:
+    """Processes that carry the group's mark, zombies left out."""
+    if not Path("/proc/self/environ").exists():
+        return _group_without_proc(group)
+    wanted = f"{MARK_VARIABLE}={group.mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    if wanted not in file.read().split(b"\0"):
+                        continue
+                if _is_alive(int(name)):
+                    found.append(int(name))
+    return found
+
+
+def _group_without_proc(group: Group) -> list[int]:
+    try:
+        os.killpg(group.pgid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return []
+    return [group.pgid]

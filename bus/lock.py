@@ -1,0 +1,58 @@
+"""Ownership of a name by one process: an advisory lock that the kernel drops when its owner dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from bus.errors import AlreadyRunning
+
+
+class OwnerLock:
+    """Held from `acquire` until `release` or the end of the process. The file holds the owner's process id."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = -1
+
+    def acquire(self) -> None:
+        """Takes the lock at once.
+
+        Raises:
+            AlreadyRunning: another process has it.
+        """
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            owner = owner_of(self.path)
+            raise AlreadyRunning(
+                f"{self.path.stem} is already running (process {owner}); `mms ps` shows the cluster"
+            ) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, str(os.getpid()).encode(), 0)
+        self._fd = fd
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def owner_of(path: Path) -> int:
+    """The process id in a lock file that is held at this moment; 0 when nobody holds it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        text = os.pread(fd, 32, 0)
+        return int(text) if text.isdigit() else 0
+    else:
+        return 0
+    finally:
+        os.close(fd)
