@@ -33,6 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_WATCHES = 1_024
 DRAIN_SECONDS = 5.0
+LAST_REPLIES_MS = 500
+"""Time for the replies of drained work to leave the socket of an actor that stops."""
 KEEPALIVE_SECONDS = 2.0
 """How often callers with open work are probed, so that the work of one that was killed is cancelled."""
 
@@ -240,7 +242,7 @@ class Actor:
         try:
             await self.teardown()
         finally:
-            self._wire.close()
+            self._wire.close(LAST_REPLIES_MS)
             self.bus.close()
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:

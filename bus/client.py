@@ -148,6 +148,7 @@ class _Peer:
             self.connected.set()
         elif event == zmq.EVENT_DISCONNECTED:
             self.connected.clear()
+            self._wire.drain()  # answers that arrived before the end count
             self._fail(PeerRestarted(f"{self.actor} went away while the request was in flight"))
 
     def _on_message(self, frames: list[bytes]) -> None:

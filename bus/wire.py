@@ -48,11 +48,17 @@ class Wire:
         if not self._scheduled and cast(int, self._socket.get(zmq.EVENTS)) & zmq.POLLIN:
             self._schedule()
 
-    def close(self) -> None:
+    def drain(self) -> None:
+        """Handles everything that has arrived already."""
+        while not self.closed and cast(int, self._socket.get(zmq.EVENTS)) & zmq.POLLIN:
+            self._on_message(self._socket.recv_multipart(zmq.NOBLOCK))
+
+    def close(self, linger_ms: int = 0) -> None:
+        """Closes the socket; what has been sent gets `linger_ms` to leave, in the background."""
         if not self.closed:
             self.closed = True
             self._loop.remove_reader(self._fd)
-            self._socket.close()
+            self._socket.close(linger_ms)
 
     def _schedule(self) -> None:
         self._scheduled = True
