@@ -33,6 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_WATCHES = 1_024
 DRAIN_SECONDS = 5.0
+LAST_EVENTS_SECONDS = 1.0
+"""Time to hand over the last events; telemetry is stopped last."""
 LAST_REPLIES_MS = 500
 """Time for the replies of drained work to leave the socket of an actor that stops."""
 KEEPALIVE_SECONDS = 2.0
@@ -195,6 +197,7 @@ class Actor:
         finally:
             os.umask(umask)
         self.bus = Bus(self.runtime, self.name)
+        self.events = Outbox(self.bus)
         self._wire = Wire(socket, self._on_message)
         try:
             await self.setup()
@@ -241,6 +244,7 @@ class Actor:
         await asyncio.gather(*open_work, *self._tasks, return_exceptions=True)
         try:
             await self.teardown()
+            await self.events.close(LAST_EVENTS_SECONDS)
         finally:
             self._wire.close(LAST_REPLIES_MS)
             self.bus.close()

@@ -31,9 +31,27 @@ class OwnerLock:
             raise AlreadyRunning(
                 f"{self.path.stem} is already running (process {owner}); `mms ps` shows the cluster"
             ) from None
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, str(os.getpid()).encode(), 0)
         self._fd = fd
+        self.name_owner(os.getpid())
+
+    @classmethod
+    def adopt(cls, path: Path, fd: int) -> OwnerLock:
+        """The lock that the process before has taken for this one: it came as an open descriptor."""
+        lock = cls(path)
+        lock._fd = fd
+        os.set_inheritable(fd, False)
+        lock.name_owner(os.getpid())
+        return lock
+
+    def name_owner(self, pid: int) -> None:
+        """Writes down whose the lock is: this process, or the one that it is handed over to."""
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, str(pid).encode(), 0)
+
+    @property
+    def fd(self) -> int:
+        """The open descriptor; -1 while the lock is not held."""
+        return self._fd
 
     def release(self) -> None:
         if self._fd >= 0:

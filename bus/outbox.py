@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
 
 import msgspec
 
 from bus.client import Bus
 from bus.errors import BusError
-from bus.message import Request
+from bus.message import Blob
+from bus.record import Record
 
 MAX_EVENTS = 20_000
 MAX_BATCH = 2_000
@@ -26,13 +26,10 @@ class Outbox:
     A batch stays in the buffer until it is acknowledged and is sent again after a lost connection; the receiver
     recognises repeats by event id.
 
-    Args:
-        make: builds the request from newline-terminated JSON lines and the number of events dropped so far.
     """
 
-    def __init__(self, bus: Bus, make: Callable[[bytes, int], Request[None]]) -> None:
+    def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._make = make
         self._events: deque[bytes] = deque()
         self._encoder = msgspec.json.Encoder()
         self._wake = asyncio.Event()
@@ -84,7 +81,8 @@ class Outbox:
         batch = [self._events[i] for i in range(min(len(self._events), MAX_BATCH))]
         dropped = self.dropped
         first = batch[0]
-        request = self._make(b"\n".join(batch) + b"\n", dropped - self.dropped_reported)
+        lines = Blob(b"\n".join(batch) + b"\n")
+        request = Record(lines=lines, dropped=dropped - self.dropped_reported, producer=self._bus.sender)
         try:
             await self._bus.tell(request, timeout=TELL_TIMEOUT_SECONDS)
         except BusError:

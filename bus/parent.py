@@ -9,13 +9,15 @@ import signal
 import sys
 from collections.abc import Callable
 
+from bus.launch import PARENT_VARIABLE
+
 PR_SET_PDEATHSIG = 1
 POLL_SECONDS = 0.5
 
 
 def die_with_parent() -> int:
     """Asks the kernel for SIGTERM at the parent's death (Linux) and returns the parent's process id."""
-    parent = os.getppid()
+    parent = int(os.environ.get(PARENT_VARIABLE) or os.getppid())
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     return parent

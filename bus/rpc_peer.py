@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -131,9 +132,7 @@ class RpcPeer(ChildProtocol):
             on_stderr=on_stderr,
         )
         peer.child = await spawn(peer, argv, env=env, cwd=cwd, records=group_dir)
-        stdin = peer.child.transport.get_pipe_transport(0)
-        assert isinstance(stdin, asyncio.WriteTransport)
-        peer._stdin = stdin
+        peer._stdin = cast(asyncio.WriteTransport, peer.child.transport.get_pipe_transport(0))
         return peer
 
     @property

@@ -6,7 +6,46 @@ from typing import Literal
 
 import msgspec
 
+from bus.errors import BusError
 from bus.message import Blob, Item, Reply, Request
+
+
+class UpstreamError(BusError):
+    """Base of what can go wrong between us and a server; nothing of it is the server's own answer."""
+
+    code = "upstream_error"
+
+
+class UpstreamUnavailable(UpstreamError):
+    """The server is not there: it cannot be started, or did not come (back) in time. Nothing has run."""
+
+    code = "upstream_unavailable"
+    retryable = True
+
+
+class UpstreamDied(UpstreamError):
+    """The server went away while the call was in flight: the call may have run."""
+
+    code = "upstream_died"
+
+
+class UpstreamTimeout(UpstreamError):
+    """The server did not answer in its time; it has been told to cancel."""
+
+    code = "upstream_timeout"
+
+
+class UpstreamInvalid(UpstreamError):
+    """The server answered with something that is no result and no error."""
+
+    code = "upstream_invalid"
+
+
+class ResponseTooLarge(UpstreamError):
+    """The answer is over `max_upstream_bytes` and was not kept."""
+
+    code = "response_too_large"
+
 
 ServerStateName = Literal["starting", "ready", "reconnecting", "failed", "disabled"]
 

@@ -1,0 +1,229 @@
+"""All servers of the configuration, and the one catalogue made of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from actors.upstream import kept
+from actors.upstream.connection import Server
+from actors.upstream.exposure import Discovered, Rules, expose, name_limit, tool_name
+from actors.upstream.messages import Catalogue, ServerState, ToolEntry, UpstreamUnavailable, Withheld
+from bus.errors import NewerState
+from bus.log import Log
+from config.policy import tool_policy
+from config.schema import Settings
+from config.schema_upstream import UpstreamSettings
+
+FIRST_CATALOGUE_SECONDS = 0.8
+"""How long a first `tools/list` without a kept copy waits for the servers."""
+GONE_AFTER_SECONDS = 60.0
+"""A server that is away longer than this loses its place in the catalogue until it is back."""
+DEBOUNCE_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Where a call goes, as the pool needs to know it."""
+
+    server: Server
+    read_only: bool
+
+
+class Pool:
+    """Keeps the servers as the configuration says, and publishes the catalogue.
+
+    Args:
+        kept_path: file of the catalogue of the last run.
+        groups: where process groups are written down.
+    """
+
+    def __init__(self, kept_path: Path, groups: Path, client_server_name: str, log: Log) -> None:
+        self._kept_path = kept_path
+        self._groups = groups
+        self._name_limit = name_limit(client_server_name)
+        self._log = log
+        self._settings = Settings()
+        self._servers: dict[str, Server] = {}
+        self._kept: dict[str, kept.KeptServer] = {}
+        self._readers: dict[tuple[str, str], bool] = {}
+        self._published = asyncio.Event()
+        self._news = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self.config_error = ""
+        self.catalogue = Catalogue(generation="")
+
+    async def start(self, settings: Settings) -> None:
+        """Reads the kept catalogue and starts every server, all at once."""
+        try:
+            self._kept = await asyncio.to_thread(kept.load, self._kept_path)
+        except NewerState as error:
+            self._log.warning("kept_catalogue_unusable", error=error.message)
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(FIRST_CATALOGUE_SECONDS, self._publish)
+        await self.apply(settings)
+
+    async def apply(self, settings: Settings) -> None:
+        """Makes the servers those of `settings`: what is unchanged keeps its connection."""
+        self._settings = settings
+        wanted = settings.proxy.upstream_servers if settings.proxy.enabled else {}
+        wanted = {name: server for name, server in wanted.items() if server.enabled}
+        gone = [
+            self._servers.pop(name)
+            for name, server in list(self._servers.items())
+            if name not in wanted or kept.fingerprint(wanted[name]) != kept.fingerprint(server.settings)
+        ]
+        for name, server_settings in wanted.items():
+            if name in self._servers:
+                self._servers[name].settings = server_settings
+            else:
+                self._servers[name] = self._start_server(name, server_settings)
+        self._servers = {name: self._servers[name] for name in wanted}
+        self._changed()
+        await asyncio.gather(*(server.stop() for server in gone))
+
+    async def stop(self) -> None:
+        for timer in (self._timer, self._deadline):
+            if timer is not None:
+                timer.cancel()
+        await asyncio.gather(*(server.stop() for server in self._servers.values()))
+        self._servers.clear()
+
+    def find(self, server: str, tool: str) -> Tool:
+        """Raises UpstreamUnavailable for a server that is not configured (any more)."""
+        found = self._servers.get(server)
+        if found is None:
+            raise UpstreamUnavailable(f"upstream {server} is not configured (any more); `mms list` shows the upstreams")
+        return Tool(found, self._readers.get((server, tool), False))
+
+    async def first(self) -> Catalogue:
+        """The catalogue, as soon as there is one worth showing."""
+        await self._published.wait()
+        return self.catalogue
+
+    async def next(self, generation: str) -> Catalogue:
+        """Waits for a catalogue of another generation."""
+        while self.catalogue.generation == generation:
+            await self._news.wait()
+        return self.catalogue
+
+    def snapshot(self) -> Catalogue:
+        """The catalogue with the states of the servers at this moment."""
+        return msgspec.structs.replace(self.catalogue, servers=self._states(), config_error=self.config_error)
+
+    def _start_server(self, name: str, settings: UpstreamSettings) -> Server:
+        remembered = self._kept.get(name)
+        if remembered is not None and remembered.connection != kept.fingerprint(settings):
+            remembered = None
+        return Server(
+            name,
+            settings,
+            kept=remembered,
+            groups=self._groups,
+            max_bytes=self._settings.proxy.max_upstream_bytes,
+            log=self._log,
+            on_change=self._changed,
+        )
+
+    def _changed(self) -> None:
+        """Something happened to a server: the catalogue follows, once for many changes at a time."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(DEBOUNCE_SECONDS, self._rebuild)
+
+    def _rebuild(self) -> None:
+        self._timer = None
+        entries, withheld = self._expose()
+        self._readers = {(entry.server, entry.tool): entry.read_only for entry in entries}
+        self.catalogue = Catalogue(
+            generation=_generation(entries, self._servers),
+            tools=tuple(entries),
+            withheld=tuple(withheld),
+            servers=self._states(entries),
+            config_error=self.config_error,
+        )
+        self._news.set()
+        self._news = asyncio.Event()
+        if all(server.knows_tools or server.settled for server in self._servers.values()):
+            self._publish()
+        self._keep()
+
+    def _publish(self) -> None:
+        self._published.set()
+
+    def _expose(self) -> tuple[list[ToolEntry], list[Withheld]]:
+        discovered: list[Discovered] = []
+        gone: list[Withheld] = []
+        for server in self._servers.values():
+            away = server.state in ("failed", "reconnecting") and time.time() - server.since > GONE_AFTER_SECONDS
+            for raw in server.tools:
+                if away:
+                    detail = f"upstream {server.name} is down"
+                    gone.append(Withheld(server=server.name, tool=tool_name(raw), reason="disconnected", detail=detail))
+                else:
+                    rules = self._rules(server.name, tool_name(raw))
+                    discovered.append(Discovered(server.name, server.settings.prefix, raw, rules))
+            if server.state == "failed" and not away:
+                self._look_again(server)
+        entries, withheld = expose(discovered, self._name_limit)
+        return entries, withheld + gone
+
+    def _look_again(self, server: Server) -> None:
+        """A server that stays away changes nothing that would announce itself; look when its time is over."""
+        delay = GONE_AFTER_SECONDS - (time.time() - server.since) + 1
+        asyncio.get_running_loop().call_later(delay, self._changed)
+
+    def _rules(self, server: str, tool: str) -> Rules:
+        policy = tool_policy(self._settings, server, tool)
+        return Rules(
+            hidden=policy.hidden,
+            keeps_structure=policy.strategy == "none" or policy.keep_structured,
+            description=policy.description_override,
+            max_description=policy.max_description_chars,
+        )
+
+    def _states(self, entries: list[ToolEntry] | None = None) -> tuple[ServerState, ...]:
+        counts: dict[str, int] = {}
+        for entry in self.catalogue.tools if entries is None else entries:
+            counts[entry.server] = counts.get(entry.server, 0) + 1
+        disabled = tuple(
+            ServerState(name=name, prefix=server.prefix, state="disabled", transport=server.transport)
+            for name, server in self._settings.proxy.upstream_servers.items()
+            if name not in self._servers
+        )
+        return tuple(server.describe(counts.get(name, 0)) for name, server in self._servers.items()) + disabled
+
+    def _keep(self) -> None:
+        """Writes the catalogue down for the next start, when it has changed."""
+        servers = {
+            name: kept.KeptServer(
+                connection=kept.fingerprint(server.settings),
+                tools=[msgspec.Raw(tool) for tool in server.tools],
+                instructions=server.instructions,
+            )
+            for name, server in self._servers.items()
+            if server.knows_tools
+        }
+        before = {name: (k.connection, list(map(bytes, k.tools))) for name, k in self._kept.items()}
+        after = {name: (k.connection, list(map(bytes, k.tools))) for name, k in servers.items()}
+        if after != before:
+            self._kept = servers
+            try:
+                kept.save(self._kept_path, servers)
+            except OSError as error:
+                self._log.warning("kept_catalogue_not_written", error=str(error))
+
+
+def _generation(entries: list[ToolEntry], servers: dict[str, Server]) -> str:
+    digest = hashlib.sha256()
+    for entry in entries:
+        digest.update(entry.definition)
+        digest.update(f"\0{entry.server}\0{entry.tool}\n".encode())
+    for server in servers.values():
+        digest.update(f"{server.name}\0{server.instructions}\n".encode())
+    return digest.hexdigest()[:16]
