@@ -1,0 +1,105 @@
+"""The gateway process on stdio: joins the bus, serves one client, drains, leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Callable
+
+import uvloop
+
+from bus.client import Bus
+from bus.endpoint import Runtime
+from bus.errors import BusError
+from bus.log import Log
+from bus.outbox import Outbox
+from bus.supervision import Hold
+from config.place import Place
+from config.session import SessionSettings
+from config.watch import ConfigWatcher
+from gateway.catalogue import CatalogueView
+from gateway.pipeline import Pipeline
+from gateway.protocol import Protocol, Session
+from gateway.stdio import Lines, Output, read, take_standard_streams
+from gateway.tools import OwnTools
+
+DRAIN_SECONDS = 5.0
+LEASE_RETRY_SECONDS = 1.0
+LAST_EVENTS_SECONDS = 1.0
+
+
+def run(place: Place, start_cluster: Callable[[], None]) -> int:
+    """Serves MCP on stdin and stdout until stdin ends or SIGTERM or SIGINT comes; returns the exit code.
+
+    Args:
+        start_cluster: starts the cluster of `place` unless it runs; called when it is gone; blocks for a moment.
+    """
+    return uvloop.run(_serve(place, start_cluster))
+
+
+async def _serve(place: Place, start_cluster: Callable[[], None]) -> int:
+    reader, writer = take_standard_streams()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+
+    log = Log("gateway", place.logs)
+    name = f"gateway-{os.getpid()}"
+    bus = Bus(Runtime(place.runtime), name)
+    events = Outbox(bus)
+    watcher = ConfigWatcher(place)
+    own_settings = SessionSettings.from_environment(os.environ)
+    pipeline = Pipeline(bus, events, watcher.current.settings, own_settings, start_cluster)
+    catalogue = CatalogueView(bus)
+    own = OwnTools(bus, events, pipeline, catalogue)
+    protocol = Protocol(catalogue, own, pipeline, lambda: pipeline.settings.proxy.max_instruction_chars)
+
+    catalogue.on_change = protocol.tools_changed
+
+    output = Output()
+    await output.open(writer)
+    session = Session(f"{name}-{secrets.token_hex(4)}", output.write)
+    protocol.open(session)
+    lines = Lines(lambda line: protocol.handle(session, line), lambda: protocol.too_long(session))
+    background = [
+        loop.create_task(catalogue.follow()),
+        loop.create_task(_hold(bus)),
+        loop.create_task(_follow_settings(watcher, pipeline, log)),
+        loop.create_task(read(reader, lines)),
+    ]
+    for problem in watcher.current.problems:
+        if problem.level != "note":
+            log.warning("config_problem", key=problem.key, problem=problem.message)
+
+    ends = [loop.create_task(event.wait()) for event in (lines.ended, stop, output.lost)]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    await protocol.drain(session, 0 if output.lost.is_set() else DRAIN_SECONDS)
+    await output.flush(DRAIN_SECONDS)
+    protocol.close(session)
+    for task in (*background, *ends):
+        task.cancel()
+    await asyncio.gather(*background, *ends, return_exceptions=True)
+    await events.close(LAST_EVENTS_SECONDS)
+    bus.close()
+    return 0
+
+
+async def _hold(bus: Bus) -> None:
+    """Keeps a lease on the cluster, so that a background one stays as long as this gateway does."""
+    while True:
+        with contextlib.suppress(BusError):
+            async for _ in bus.watch(Hold()):
+                pass
+        await asyncio.sleep(LEASE_RETRY_SECONDS)
+
+
+async def _follow_settings(watcher: ConfigWatcher, pipeline: Pipeline, log: Log) -> None:
+    async for loaded in watcher:
+        if watcher.error:
+            log.warning("config_unusable", error=watcher.error)
+        else:
+            pipeline.use(loaded.settings)

@@ -1,0 +1,159 @@
+"""A tool result taken apart and put together again. Pure; what is not replaced stays as the bytes that came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from bus import jsonrpc
+
+STATELESS_ONLY = ("resultType", "ttlMs", "cacheScope")
+"""Members that only the stateless era has; handshake-era clients would hand them on to the application."""
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | UnsetType = UNSET
+
+
+class _Shape(msgspec.Struct):
+    content: list[_Block]
+    isError: bool | None = None
+    structuredContent: msgspec.Raw | UnsetType = UNSET
+
+
+_decoder = msgspec.json.Decoder(_Shape)
+
+
+class Response:
+    """What a result says, as far as the pipeline must know it.
+
+    Attributes:
+        raw: the result's JSON as it came.
+        texts: position in `content` → text, for every text block.
+        is_error: the tool says that it failed.
+        structured: JSON of `structuredContent`, if present.
+        regular: it could be read; if not, it is passed on as it is.
+    """
+
+    __slots__ = ("is_error", "raw", "regular", "structured", "texts")
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.texts: dict[int, str] = {}
+        self.is_error = False
+        self.structured: bytes | None = None
+        try:
+            shape = _decoder.decode(raw)
+        except (msgspec.MsgspecError, RecursionError):
+            self.regular = False
+            return
+        self.regular = True
+        for position, block in enumerate(shape.content):
+            if block.type == "text" and block.text is not UNSET:
+                self.texts[position] = block.text
+        self.is_error = shape.isError is True
+        if shape.structuredContent is not UNSET and bytes(shape.structuredContent) != b"null":
+            self.structured = bytes(shape.structuredContent)
+
+    @property
+    def chars(self) -> int:
+        """Code points of all text blocks."""
+        return sum(map(len, self.texts.values()))
+
+
+def assemble(
+    raw: bytes,
+    *,
+    stateless: bool,
+    texts: Mapping[int, str] | None = None,
+    keep_structured: bool = True,
+    before: str | None = None,
+    after: str | None = None,
+) -> bytes:
+    """The result's JSON for one client.
+
+    Args:
+        stateless: for a client of the stateless era.
+        texts: replacements, by position in `content`; annotations and `_meta` of a block stay.
+        keep_structured: whether `structuredContent` stays.
+        before / after: a text block of our own in front of, or behind, everything else.
+    """
+    untouched = not texts and keep_structured and before is None and after is None
+    if untouched and b"null" not in raw and not _has_stateless_members(raw):
+        return raw if not stateless else b'{"resultType":"complete",' + raw.lstrip()[1:]
+    try:
+        members = jsonrpc.members(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return raw
+    parts: dict[str, object] = {"resultType": "complete"} if stateless else {}
+    for key, value in members.items():
+        if key in STATELESS_ONLY or bytes(value) == b"null":
+            continue
+        if key == "content":
+            parts[key] = _content(value, texts or {}, before, after)
+        elif key == "structuredContent":
+            if keep_structured:
+                parts[key] = value
+        elif key == "_meta" and bytes(value)[:1] != b"{":
+            continue
+        else:
+            parts[key] = value
+    parts.setdefault("content", [])
+    return jsonrpc.encode(parts)
+
+
+def text_result(text: str, *, is_error: bool = False, stateless: bool = False) -> bytes:
+    """JSON of a result of our own with one text block."""
+    parts: dict[str, object] = {"resultType": "complete"} if stateless else {}
+    parts["content"] = [{"type": "text", "text": safe(text)}]
+    parts["isError"] = is_error
+    return jsonrpc.encode(parts)
+
+
+def safe(text: str) -> str:
+    """`text` with lone surrogates replaced by U+FFFD, which no peer survives otherwise."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _content(
+    raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None
+) -> Sequence[object] | msgspec.Raw:
+    try:
+        blocks = jsonrpc.elements(raw)
+    except msgspec.MsgspecError:
+        return raw
+    made: list[object] = [_own_block(before)] if before is not None else []
+    for position, block in enumerate(blocks):
+        made.append(_block(block, texts.get(position)))
+    if after is not None:
+        made.append(_own_block(after))
+    return made
+
+
+def _block(raw: msgspec.Raw, text: str | None) -> object:
+    """One block: its text replaced, and members that are `null` left out, for which clients refuse a result."""
+    if text is None and b"null" not in bytes(raw):
+        return raw
+    try:
+        members = jsonrpc.members(raw)
+    except msgspec.MsgspecError:
+        return raw
+    parts: dict[str, object] = {key: value for key, value in members.items() if bytes(value) != b"null"}
+    if text is not None:
+        parts["text"] = safe(text)
+    return parts
+
+
+def _own_block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": safe(text)}
+
+
+def _has_stateless_members(raw: bytes) -> bool:
+    return any(f'"{name}"'.encode() in raw for name in STATELESS_ONLY)
