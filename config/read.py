@@ -1,0 +1,96 @@
+"""Reads the configuration file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bus.errors import ConfigError
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The bytes of the file; `None` when there is none.
+
+    Raises:
+        ConfigError: it exists and cannot be read, is not a regular file, or is over 16 MiB.
+    """
+    try:
+        # Without O_NONBLOCK a FIFO in the file's place would hang every command.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}; check its owner and mode") from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigError(f"cannot read {path}: it is not a regular file")
+        if found.st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"cannot read {path}: it is larger than {MAX_FILE_BYTES >> 20} MiB")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def parse(data: bytes, path: Path) -> dict[str, Any]:
+    """The JSON object in `data`.
+
+    Raises:
+        ConfigError: empty, truncated, not UTF-8, not JSON, or not an object; the message has line and column.
+    """
+    data = data.removeprefix(BOM)
+    if not data.strip():
+        raise ConfigError(f"{path} is empty; write {{}} or remove it")
+    try:
+        document = msgspec.json.decode(data)
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid JSON: {_explain(error, data)}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path} must hold a JSON object, not {json_type(document)}")
+    return document
+
+
+def read_file(path: Path) -> dict[str, Any] | None:
+    """The document in the file; `None` when there is no file.
+
+    Raises:
+        ConfigError: the file is there and cannot be used.
+    """
+    data = read_bytes(path)
+    return None if data is None else parse(data, path)
+
+
+def json_type(value: object) -> str:
+    """What JSON calls the type of a decoded value, with its article."""
+    names: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "a string",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "null")
+
+
+def _explain(error: Exception, data: bytes) -> str:
+    text = str(error)
+    if "truncated" in text:
+        return "it ends in the middle of a value (half-written?)"
+    reason, found, tail = text.removeprefix("JSON is malformed: ").partition(" (byte ")
+    if not found:
+        return reason
+    before = data[: int(tail.rstrip(")"))]
+    line = before.count(b"\n") + 1
+    column = len(before) - before.rfind(b"\n")
+    return f"{reason} at line {line}, column {column}"
