@@ -1,0 +1,112 @@
+"""Which strategy serves a text, and what happens when it does not fit: `auto`, the ten names, and their fallbacks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from actors.compressor.budget import Budget
+from actors.compressor.detect import Kind
+from actors.compressor.strategies import contents, history, lines, structured, table
+from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.units import safe_cut
+
+SOFT_SHARE = 0.18
+"""Where a lossy result should end up, as a share of the original, when what matters fits in it."""
+SOFT_LEAST = Budget(2_400, 600)
+_HEADINGS = re.compile(r"^#{1,6} \S", re.M)
+_FEWEST_HEADINGS = 3
+_TIGHTER = (0.9, 0.75, 0.5, 0.25)
+
+
+def soft_target(text: str, budget: Budget) -> Budget:
+    """The share of the budget that a long text should need; never above the budget."""
+    share = Budget.of(text).scaled(SOFT_SHARE)
+    return budget.capped(Budget(max(share.chars, SOFT_LEAST.chars), max(share.tokens, SOFT_LEAST.tokens)))
+
+
+def shorten(task: Task, raw_kind: Kind) -> Draft:
+    """A draft that fits the task's budget, with the path of strategies that made it."""
+    name = task.policy.strategy
+    if name == "llm_summary":
+        draft = _auto(task)
+        return replace(draft, path=f"llm_summary→auto:{draft.path}")
+    draft = _auto(task) if name == "auto" else _named(name, task, raw_kind)
+    if name == "auto":
+        draft = replace(draft, path=f"auto:{draft.path}")
+    return _keep_floor(task, raw_kind, draft)
+
+
+def _auto(task: Task) -> Draft:
+    if task.kind in (Kind.JSON, Kind.NDJSON):
+        data = structured.document(task.text)
+        if data is not None:
+            form = structured.columnar(data, task.budget.chars)
+            if form is not None and task.budget.fits(form):
+                return Draft(form, complete=True, path="columnar")
+            draft = structured.listing(task, data)
+            if draft is not None:
+                sampled = data[:1] == b"[" or "whole" in draft.said
+                return replace(draft, path="schema_pruning" if sampled else "extract_fields")
+    if task.kind in (Kind.TABLE, Kind.COMMITS):
+        rows = table.table(task) if task.kind is Kind.TABLE else history.history(task)
+        if rows is not None and task.budget.fits(rows.text):
+            return replace(rows, path="truncate")
+    return replace(_truncated(task), path="truncate")
+
+
+def _named(name: str, task: Task, raw_kind: Kind) -> Draft:
+    """A strategy that was asked for; where the text is not of its kind, `truncate`, which the path shows."""
+    draft: Draft | None = None
+    data = structured.document(task.text) if task.kind in (Kind.JSON, Kind.NDJSON) else None
+    if name == "schema_pruning" and data is not None:
+        draft = structured.schema_pruning(task, data)
+    elif name == "extract_fields" and data is not None:
+        draft = structured.extract_fields(task, data)
+    elif name == "truncate" and data is not None:
+        draft = structured.listing(task, data)
+    elif name == "skeleton" and len(_HEADINGS.findall(task.text)) >= _FEWEST_HEADINGS:
+        draft = lines.skeleton(task)
+    elif name == "selective":
+        draft = contents.selective(task, raw_kind)
+    elif name == "hybrid":
+        draft = contents.hybrid(task, raw_kind)
+    if draft is not None and task.budget.fits(draft.text):
+        return replace(draft, path=name)
+    return replace(
+        _auto(task) if name != "truncate" and data is not None else _truncated(task),
+        path=name if name == "truncate" else f"{name}→truncate",
+    )
+
+
+def _truncated(task: Task) -> Draft:
+    """Lines, in an ever smaller budget where marks and fences made the result too long; at worst the head."""
+    for share in (1.0, *_TIGHTER):
+        draft = lines.truncate(
+            replace(task, budget=task.budget.scaled(share), soft=task.soft.capped(task.budget.scaled(share)))
+        )
+        if task.budget.fits(draft.text) and (draft.text.strip() or not task.text.strip()):
+            return draft
+    return head(task)
+
+
+def head(task: Task) -> Draft:
+    """The beginning of the text, as much as fits."""
+    text = task.text[: int(task.budget.chars)]
+    while text and not task.budget.fits(text):
+        text = text[: safe_cut(text, len(text) * 9 // 10, 0)]
+    return Draft(text, f"the first {len(text)} of {len(task.text)} characters")
+
+
+def _keep_floor(task: Task, raw_kind: Kind, draft: Draft) -> Draft:
+    """The ladder for people who want a share of the text inline whatever the budget says."""
+    floor = task.policy.retention_floor
+    if floor <= 0 or draft.complete or draft.noted or len(draft.text) >= floor * len(task.raw):
+        return draft
+    if len(task.raw) > task.policy.progressive.chunk_size:
+        return replace(contents.progressive(task, raw_kind), path=f"{draft.path}→progressive_fallback")
+    wide = Budget(len(task.raw) * floor, Budget.of(task.raw).scaled(floor).tokens)
+    wider = replace(task, budget=wide, soft=wide)
+    if len(_HEADINGS.findall(task.raw)) >= _FEWEST_HEADINGS:
+        return replace(contents.hybrid(wider, raw_kind), path=f"{draft.path}→hybrid_fallback")
+    return replace(_truncated(wider), path=f"{draft.path}→truncate_fallback")

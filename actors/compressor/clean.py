@@ -1,0 +1,183 @@
+"""CLEAN: removes what costs tokens and says nothing.
+
+Code indentation, JSON values and numbers are never touched. Every step is linear; a literal search decides whether it
+runs at all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import re2
+
+from actors.compressor import jsontext
+from actors.compressor.detect import Kind
+from actors.compressor.html import to_markdown
+from actors.compressor.messages import Cleaning
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_BASE64 = re2.compile(r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,)?([A-Za-z0-9+/]{160,}={0,2})")
+_BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{48,80}={0,2}")
+_LINK_LINE = re.compile(
+    r"\s*(?:[-*+•]|\d{1,4}[.)])?\s*(?:!?\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)|<?https?://\S{1,1000})[\s,;|·]*"
+)
+_BLANKS = re.compile(r"\n{4,}")
+_MAGIC = (
+    ("iVBORw0KGgo", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGOD", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("PHN2Zy", "image/svg+xml"),
+    ("JVBERi", "application/pdf"),
+    ("UEsDB", "application/zip"),
+    ("H4sI", "application/gzip"),
+    ("SUQz", "audio/mpeg"),
+)
+_LOOSE = frozenset({Kind.LOG, Kind.REPORT, Kind.PROSE, Kind.MARKDOWN})
+_FEWEST_REPEATS = 3
+_FEWEST_LINKS = 12
+_LINKS_KEPT = 4
+_SHORTEST_PARAGRAPH = 120
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A cleaned text; `dropped` names the steps that removed more than white space and escapes."""
+
+    text: str
+    kind: Kind
+    dropped: tuple[str, ...] = ()
+
+
+def clean(text: str, kind: Kind, switches: Cleaning) -> Cleaned:
+    """Runs the steps that fit the kind of text and that are switched on."""
+    if not switches.enabled:
+        return Cleaned(text, kind)
+    if kind is Kind.JSON:
+        return Cleaned(jsontext.minify(text) or text, kind)
+    if kind is Kind.NDJSON:
+        lines = jsontext.parse_lines(text)
+        return Cleaned(text if lines is None else b"\n".join(lines).decode(), kind)
+    dropped: list[str] = []
+
+    def step(name: str, after: str) -> str:
+        if after != text:
+            dropped.append(name)
+        return after
+
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "\r" in text and kind in _LOOSE:
+        text = step("overwritten lines", _overwritten(text))
+    if kind is Kind.HTML and switches.strip_html:
+        text = step("HTML to Markdown", to_markdown(text))
+        kind = Kind.MARKDOWN
+    if len(text) > 160:
+        text = step("base64", _base64(text))
+    if kind is not Kind.DIFF and (" \n" in text or "\t\n" in text):
+        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    if kind in _LOOSE:
+        if "\n\n\n\n" in text:
+            text = _BLANKS.sub("\n\n\n", text)
+        if switches.collapse_links:
+            text = step("links", _links(text))
+        if switches.deduplicate:
+            text = step("repeats", _repeats(text))
+    if not text.strip():
+        dropped.append("nothing but white space and escapes")
+    return Cleaned(text, kind, tuple(dropped))
+
+
+def _overwritten(text: str) -> str:
+    """Progress bars: of what one terminal line showed in turn, the last state."""
+    return "\n".join([line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line for line in text.split("\n")])
+
+
+def _base64(text: str) -> str:
+    """Long base64 runs by type and size."""
+
+    def named(found: re.Match[str]) -> str:
+        blob = found.group(2)
+        mixed = (
+            any(c.isdigit() for c in blob[:160])
+            and any(c.islower() for c in blob[:160])
+            and any(c.isupper() for c in blob[:160])
+        )
+        return f"[base64 {found.group(1) or _type(blob)}, {len(blob) * 3 // 4} bytes]" if mixed else found.group(0)
+
+    text = _BASE64.sub(named, text)
+    if "\n" not in text:
+        return text
+    out: list[str] = []
+    run: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        if len(line) <= 82 and _BASE64_LINE.fullmatch(line) and " " not in line:
+            run.append(line)
+            continue
+        if len(run) >= 8 and len({len(each) for each in run[:-1]}) == 1:
+            out.append(f"[base64 {_type(run[0])}, {sum(map(len, run)) * 3 // 4} bytes]")
+        else:
+            out += run
+        run = []
+        out.append(line)
+    return "\n".join(out[:-1])
+
+
+def _type(blob: str) -> str:
+    return next((name for magic, name in _MAGIC if blob.startswith(magic)), "data")
+
+
+def _links(text: str) -> str:
+    """Runs of lines that hold nothing but a link, by their first ones and a count."""
+    if text.count("http") + text.count("](") < _FEWEST_LINKS:
+        return text
+    out: list[str] = []
+    run: list[str] = []
+    for line in [*text.split("\n"), "\x00"]:
+        if line and _LINK_LINE.fullmatch(line):
+            run.append(line)
+            continue
+        if len(run) >= _FEWEST_LINKS:
+            out += [*run[:_LINKS_KEPT], f"[{len(run) - _LINKS_KEPT} more links]"]
+        else:
+            out += run
+        run = []
+        out.append(line)
+    return "\n".join(out[:-1])
+
+
+def _repeats(text: str) -> str:
+    """Identical lines in a row once, with their count; a long paragraph that came before by where it came."""
+    out: list[str] = []
+    seen: dict[str, int] = {}
+    fenced = False
+    lines = text.split("\n")
+    index, paragraph_from = 0, 0
+    while index < len(lines):
+        line = lines[index]
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        after = index + 1
+        while after < len(lines) and lines[after] == line and line and not fenced:
+            after += 1
+        if after - index >= _FEWEST_REPEATS and line.strip():
+            out.append(f"{line} [×{after - index}]")
+        else:
+            out += lines[index:after]
+        index = after
+        if not line and not fenced:
+            paragraph_from = _paragraph(out, paragraph_from, len(out) - 1, seen)
+    _paragraph(out, paragraph_from, len(out), seen)
+    return "\n".join(out)
+
+
+def _paragraph(out: list[str], start: int, stop: int, seen: dict[str, int]) -> int:
+    """Notes a finished paragraph, or replaces it when it was there before; returns where the next one starts."""
+    block = "\n".join(out[start:stop])
+    if len(block) >= _SHORTEST_PARAGRAPH and "```" not in block and not block.lstrip().startswith("#"):
+        if block in seen:
+            out[start:stop] = [f"[repeats the paragraph that begins “{block[:40].strip()}”]"]
+        else:
+            seen[block] = start
+    return len(out)

@@ -1,0 +1,309 @@
+"""One response: several texts and a structured copy share one budget; what is left out gets a key and a note.
+
+Pure: nothing is stored here. The plan says what must be stored before its texts may be shown, and what to deliver when
+that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from actors.compressor import jsontext, note
+from actors.compressor.budget import Budget, cost, estimate_tokens
+from actors.compressor.choose import head, shorten, soft_target
+from actors.compressor.clean import Cleaned, clean
+from actors.compressor.detect import Kind, detect
+from actors.compressor.messages import Compress, Compressed, Policy
+from actors.compressor.note import Ticket
+from actors.compressor.pages import valid
+from actors.compressor.strategies import contents
+from actors.compressor.strategies.task import Draft, Task
+from bus.message import Blob
+
+LEAST_SAVING = 0.1
+"""Between `untouched_chars` and the budget a text is only touched for at least this share of its tokens."""
+_SMALLEST_SHARE = Budget(700, 160)
+_KEPT_BESIDE = 0.25
+_FLOOR_BESIDE = 0.2
+
+Issue = Callable[[str, int], Ticket]
+"""Gives the ticket of an original: its text and its time to live in seconds."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """A text that must be stored before the reply is sent; `chunk` is the slice length of `progressive`, else 0."""
+
+    text: str
+    ticket: Ticket
+    chunk: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to deliver, what to store first, and what to deliver when storing fails."""
+
+    reply: Compressed
+    originals: tuple[Original, ...]
+    whole: Compressed
+
+
+@dataclass
+class _Block:
+    """One text on its way. `out` is `None` while it stays as it came."""
+
+    raw: str
+    kind: Kind = Kind.PROSE
+    cleaned: Cleaned | None = None
+    out: str | None = None
+    path: str = "none"
+    original: Original | None = None
+
+    @property
+    def light(self) -> str:
+        """The text without anything lost that matters: as it came, or cleaned."""
+        return self.raw if self.out is None else self.out
+
+    @property
+    def source(self) -> str:
+        return self.raw if self.cleaned is None else self.cleaned.text
+
+
+@dataclass
+class _Response:
+    blocks: list[_Block]
+    structured: str
+    policy: Policy
+    query: str
+    issue: Issue
+    budget: Budget
+    keep_structured: bool = True
+    originals: list[Original] = field(default_factory=list)
+
+
+def plan(request: Compress, issue: Issue) -> Plan:
+    """Works out the answer to a `Compress` request; never raises for any content of its texts."""
+    policy = request.policy
+    budget = Budget(max(1, policy.max_chars), max(1, policy.max_tokens))
+    texts = [read(blob) for blob in request.texts]
+    structured = read(request.structured) if request.structured is not None else ""
+    response = _Response([_Block(text) for text in texts], structured, policy, request.query, issue, budget)
+    if policy.strategy != "none":
+        for block in response.blocks:
+            _lighten(block, response)
+        _settle_structured(response)
+        _settle_texts(response)
+    originals = [block.original for block in response.blocks if block.original is not None] + response.originals
+    keys = tuple(dict.fromkeys(original.ticket.key for original in originals))
+    whole = _reply([_Block(text) for text in texts], structured, True, store_failed=True)
+    return Plan(_reply(response.blocks, structured, response.keep_structured, keys), tuple(originals), whole)
+
+
+def read(blob: Blob) -> str:
+    """The text of a block; bytes that are not UTF-8 become U+FFFD."""
+    try:
+        return blob.text
+    except UnicodeDecodeError:
+        return blob.data.decode("utf-8", "replace")
+
+
+def _lighten(block: _Block, response: _Response) -> None:
+    """CLEAN alone, where it saves enough; `progressive` slices the raw text instead."""
+    policy = response.policy
+    if len(block.raw) <= policy.untouched_chars:
+        return
+    safe = valid(block.raw)
+    block.kind = detect(safe)
+    if policy.strategy == "progressive" and len(block.raw) > policy.progressive.chunk_size:
+        return
+    block.cleaned = clean(safe, block.kind, policy.cleaning)
+    text = block.cleaned.text
+    original = None
+    if block.cleaned.dropped:
+        ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
+        text = f"{text}\n{note.shortened('cleaned, ' + ', '.join(block.cleaned.dropped), ticket)}"
+        original = Original(block.raw, ticket)
+    if cost(text) <= (1 - LEAST_SAVING) * cost(block.raw) and len(text) <= len(block.raw):
+        block.out, block.path, block.original = text, "clean", original
+
+
+def _settle_structured(response: _Response) -> None:
+    """Decides what becomes of `structuredContent`, and takes it off the budget of the texts where it stays."""
+    structured, budget = response.structured, response.budget
+    if not structured:
+        return
+    size = Budget.of(structured)
+    if response.policy.keep_structured:
+        # Pass-through was asked for: the texts keep a share to say where the rest is, even if the copy is too long.
+        least = budget.scaled(_FLOOR_BESIDE)
+        left = budget.minus(structured)
+        response.budget = Budget(max(left.chars, least.chars), max(left.tokens, least.tokens))
+        return
+    texts = [block.light for block in response.blocks]
+    if _fit(texts, budget.minus(structured)) and size.chars <= budget.chars and size.tokens <= budget.tokens:
+        response.budget = budget.minus(structured)
+        return
+    copy = any(_is_copy(structured, block.raw) for block in response.blocks)
+    if not copy and size.chars <= _KEPT_BESIDE * budget.chars and size.tokens <= _KEPT_BESIDE * budget.tokens:
+        response.budget = budget.minus(structured)
+        return
+    if not copy and not response.blocks:
+        return
+    response.keep_structured = False
+    if not copy:
+        ticket = response.issue(structured, response.policy.progressive.ttl_seconds)
+        response.originals.append(Original(structured, ticket))
+        response.budget = budget.minus("\n" + note.structured_left_out(len(structured), ticket))
+
+
+def _is_copy(structured: str, text: str) -> bool:
+    """Whether the structured content only repeats the text: equal JSON, or the text wrapped in one member."""
+    if jsontext.equal(structured, text):
+        return True
+    data = jsontext.parse(structured)
+    if data is None or data[:1] != b"{":
+        return False
+    members = list(jsontext.Node(data).members.values())
+    if len(members) != 1:
+        return False
+    inner = members[0].raw
+    return jsontext.string(inner) == text if inner[:1] == b'"' else jsontext.equal(inner.decode(), text)
+
+
+def _settle_texts(response: _Response) -> None:
+    """Shortens what does not fit: small texts stay, long ones share what is left."""
+    blocks, policy = response.blocks, response.policy
+    progressive = [
+        block
+        for block in blocks
+        if policy.strategy == "progressive"
+        and len(block.raw) > max(policy.progressive.chunk_size, policy.untouched_chars)
+    ]
+    if not progressive and _fit([block.light for block in blocks], response.budget):
+        _add_structured_note(response)
+        return
+    shares = _shares([block.light for block in blocks], response.budget)
+    if any(_too_small(share, block, response.budget) for share, block in zip(shares, blocks, strict=True)):
+        _keep_first_blocks(response)
+    else:
+        for block, share in zip(blocks, shares, strict=True):
+            room = response.budget.scaled(share)
+            if block in progressive or not room.fits(block.light):
+                _shorten(block, room, response)
+    _add_structured_note(response)
+
+
+def _too_small(share: float, block: _Block, budget: Budget) -> bool:
+    room = budget.scaled(share)
+    small = room.chars < _SMALLEST_SHARE.chars or room.tokens < _SMALLEST_SHARE.tokens
+    return small and not room.fits(block.light)
+
+
+def _shares(texts: list[str], budget: Budget) -> list[float]:
+    """How the budget is shared out: a text that needs less than an equal share gets what it needs, and leaves the rest
+    to the others. Each share is of characters and tokens alike."""
+    needs = [max(len(text) / budget.chars, cost(text) / budget.tokens) for text in texts]
+    shares = [0.0] * len(texts)
+    left, waiting = 1.0, sorted(range(len(texts)), key=lambda at: needs[at])
+    while waiting:
+        at = waiting.pop(0)
+        # The margin keeps a text that fits its share exactly from failing on a rounded sum.
+        shares[at] = min(needs[at] * (1 + 1e-9), left / (len(waiting) + 1))
+        left -= shares[at]
+    return shares
+
+
+def _shorten(block: _Block, room: Budget, response: _Response) -> None:
+    """Replaces a text by a draft that fits `room`, note included, and that is not larger than the text."""
+    policy = response.policy
+    ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
+    room = room.capped(Budget.of(block.raw))
+    safe = valid(block.raw)
+    source = block.source if block.cleaned is not None else safe
+    kind = (
+        block.cleaned.kind
+        if block.cleaned is not None
+        else block.kind
+        if len(block.raw) > policy.untouched_chars
+        else detect(safe)
+    )
+    free = room.minus(note.widest(ticket))
+    whole = policy.strategy == "progressive"
+    budget = room if whole or policy.strategy == "selective" else free
+    task = Task(safe, source, kind, budget, soft_target(source, budget), response.query, policy, ticket.key, ticket.ttl)
+    draft = replace(contents.progressive(task, block.kind), path="progressive") if whole else shorten(task, block.kind)
+    block.out, block.path = _finish(draft, task, room, block, ticket), draft.path
+    chunk = policy.progressive.chunk_size if "progressive" in draft.path else 0
+    needed = not draft.complete or bool(block.cleaned and block.cleaned.dropped)
+    block.original = Original(block.raw, ticket, chunk) if needed else None
+
+
+def _finish(draft: Draft, task: Task, room: Budget, block: _Block, ticket: Ticket) -> str:
+    """The draft with its note; a smaller one where both together are too long after all."""
+    if draft.noted:
+        return draft.text
+    dropped = block.cleaned.dropped if block.cleaned is not None else ()
+    if draft.complete and not dropped:
+        return draft.text
+    said = ", ".join(part for part in (draft.said, f"cleaned: {', '.join(dropped)}" if dropped else "") if part)
+    text = f"{draft.text}\n{note.shortened(said, ticket)}"
+    if room.fits(text) or task.policy.retention_floor > 0:
+        return text
+    line = note.shortened(head(replace(task, budget=room.minus(note.widest(ticket)))).said, ticket)
+    short = head(replace(task, budget=room.minus(line + "\n")))
+    text = f"{short.text}\n{line}" if short.text else line
+    return text if room.fits(text) else text[: int(room.chars)]
+
+
+def _keep_first_blocks(response: _Response) -> None:
+    """Too many texts for a share each: the first ones as they are, the rest behind one key."""
+    blocks = response.blocks
+    joined = "\n".join(block.raw for block in blocks)
+    ticket = response.issue(joined, response.policy.progressive.ttl_seconds)
+    left = response.budget.minus(note.blocks_left_out(len(blocks), len(blocks), ticket))
+    for at, block in enumerate(blocks):
+        if not left.fits(block.light):
+            for other in blocks[at:]:
+                other.out, other.path, other.original = "", "truncate", None
+            block.out = note.blocks_left_out(at, len(blocks), ticket)
+            response.originals.append(Original(joined, ticket))
+            return
+        left = left.minus(block.light)
+
+
+def _add_structured_note(response: _Response) -> None:
+    left_out = [
+        original
+        for original in response.originals
+        if original.text == response.structured and not response.keep_structured
+    ]
+    if left_out:
+        last = response.blocks[-1]
+        line = note.structured_left_out(len(response.structured), left_out[0].ticket)
+        last.out = f"{last.light}\n{line}"
+        last.path = "clean" if last.path == "none" else last.path
+
+
+def _fit(texts: list[str], budget: Budget) -> bool:
+    return sum(map(len, texts)) <= budget.chars and sum(map(cost, texts)) <= budget.tokens
+
+
+def _reply(
+    blocks: list[_Block], structured: str, keep_structured: bool, keys: tuple[str, ...] = (), store_failed: bool = False
+) -> Compressed:
+    paths = list(dict.fromkeys(block.path for block in blocks if block.path != "none"))
+    copy = structured if keep_structured else ""
+    delivered = [block.light for block in blocks]
+    return Compressed(
+        texts=tuple(None if block.out is None else Blob.of(block.out) for block in blocks),
+        keep_structured=keep_structured,
+        strategy="+".join(paths) or "none",
+        keys=keys,
+        original_chars=sum(len(block.raw) for block in blocks) + len(structured),
+        cleaned_chars=sum(len(block.source) for block in blocks) + len(structured),
+        delivered_chars=sum(map(len, delivered)) + len(copy),
+        original_tokens=sum(estimate_tokens(block.raw) for block in blocks) + estimate_tokens(structured),
+        delivered_tokens=sum(map(estimate_tokens, delivered)) + estimate_tokens(copy),
+        store_failed=store_failed,
+    )

@@ -1,0 +1,143 @@
+"""What kind of text a response is, judged from samples; a guess costs quality, never correctness."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from actors.compressor import jsontext
+
+_SAMPLE_LINES = 400
+_SAMPLE_CHARS = 20_000
+
+
+class Kind(Enum):
+    """What the strategies tell apart."""
+
+    JSON = "json"
+    NDJSON = "ndjson"
+    HTML = "html"
+    DIFF = "diff"
+    COMMITS = "commits"
+    GREP = "grep"
+    LOG = "log"
+    REPORT = "report"
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    CODE = "code"
+    PROSE = "prose"
+
+
+_HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]", re.I)
+_TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|br|img|pre|code)\b[^<>]{0,300}>", re.I)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
+_COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
+_GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
+_STAMP = re.compile(
+    r"^\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+    r"|\d{10,13}(?:\.\d+)? )"
+)
+_LEVEL = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+|^[IWEF]\d{4} "
+)
+_REPORT = re.compile(
+    r"^(?:=+ .{1,200} =+$|_{3,} .{1,200} _{3,}$|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)"
+    r"|(?:not )?ok \d+|--- (?:PASS|FAIL)"
+    r"|test \S+ \.\.\. (?:ok|FAILED)|\s*(?:✓|✔|✕|✗|×) |(?:PASS|FAIL)[ :]|Traceback \(most recent call last\)|E   )"
+)
+_HEADING = re.compile(r"^#{2,6} [^\s#=-]", re.M)
+_MARKDOWN = re.compile(
+    r"^(?:#{2,6} \S|[*+-] \S|\s+[+-] \S|\s*\d+\. \S|```|> |\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
+    r"|\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*\S",
+    re.M,
+)
+_CODE = re.compile(
+    r"^\s*(?:(?:async )?def \w+\(|class \w+|import [\w.{*\"']|from [\w.]+ import |#include [<\"]"
+    r"|package \w|using [\w.]+;|func [\w(]"
+    r"|(?:pub(?:\([a-z]+\))? )?(?:fn|struct|enum|impl|trait|mod|use) \w|(?:export )?(?:default )?(?:async )?function\b"
+    r"|(?:export )?(?:const|let|var) \w+ ?[:=]|(?:public|private|protected|static) [\w<]|return\b"
+    r"|if ?\(.*\) ?\{|if .*:$|for ?\(.*\{?"
+    r"|for .* in .*:$|else ?\{|else:|\} else|elif .*:$|try:|except\b.*:$|@\w+|self\.\w+|this\.\w+"
+    r"|[})\]]+[;,]?$|//|/\*\*?|\* )"
+)
+
+
+def detect(text: str) -> Kind:
+    """The kind of a text. Linear in the sample, apart from one strict parse of what starts like JSON."""
+    head = text[:_SAMPLE_CHARS].lstrip("\ufeff \t\r\n")
+    if head[:1] in ("{", "["):
+        if jsontext.parse(text) is not None:
+            return Kind.JSON
+        if jsontext.parse(head.split("\n", 1)[0]) is not None and jsontext.parse_lines(text) is not None:
+            return Kind.NDJSON
+    if looks_like_html(head):
+        return Kind.HTML
+    lines = _sample(text)
+    if not lines:
+        return Kind.PROSE
+    sample = "\n".join(lines)
+    if _HUNK.search(sample) and (
+        head.startswith(("diff ", "--- ", "Index: ")) or "\ndiff --git " in sample or "\n+++ " in sample
+    ):
+        return Kind.DIFF
+    if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
+        return Kind.COMMITS
+    count = len(lines)
+    if sum(1 for line in lines if _GREP.match(line)) >= 0.5 * count and not _STAMP.match(lines[0]):
+        return Kind.GREP
+    if sum(1 for line in lines if _REPORT.match(line)) >= max(2, 0.15 * count):
+        return Kind.REPORT
+    if sum(1 for line in lines if _STAMP.match(line) or _LEVEL.search(line[:120])) >= 0.4 * count:
+        return Kind.LOG
+    if delimiter(lines):
+        return Kind.TABLE
+    code = sum(1 for line in lines if _CODE.match(line)) / count
+    headings = len(_HEADING.findall(sample))
+    marks = len(_MARKDOWN.findall(sample)) / count
+    if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
+        return Kind.CODE
+    if headings >= 2 or marks >= 0.15:
+        return Kind.MARKDOWN
+    return Kind.PROSE
+
+
+def looks_like_html(text: str) -> bool:
+    """A document, or a fragment in which tags are dense."""
+    sample = text[:_SAMPLE_CHARS]
+    if "<" not in sample or ">" not in sample:
+        return False
+    stripped = sample.lstrip()
+    if _HTML.search(stripped[:2000]) and stripped.startswith("<"):
+        return True
+    return stripped.startswith("<") and len(_TAG.findall(sample)) * 120 >= len(sample)
+
+
+def delimiter(lines: list[str]) -> str:
+    """The separator of a table with a header, or `""`: the same number of fields in nearly every line."""
+    rows = [line for line in lines if line.strip()]
+    if len(rows) < 4:
+        return ""
+    for mark in ("\t", ",", ";", "|"):
+        width = rows[0].count(mark)
+        if width and not rows[0].startswith(("|", "#", "//")) and '"' not in rows[0]:
+            like = sum(1 for row in rows if row.count(mark) == width or (row.count(mark) > width and '"' in row))
+            if like >= 0.95 * len(rows) and (width >= 2 or len(rows) >= 8) and ". " not in rows[0]:
+                return mark
+    return ""
+
+
+def _sample(text: str) -> list[str]:
+    """Non-blank lines of the head, the middle and the tail."""
+    third = _SAMPLE_CHARS
+    if len(text) <= 3 * third:
+        found = [line for line in text.splitlines() if line.strip()]
+    else:
+        middle = len(text) // 2
+        found = []
+        for part in (text[:third], text[middle : middle + third], text[-third:]):
+            lines = part.splitlines()
+            found += [line for line in lines[1 if found else 0 : -1] if line.strip()]
+    step = max(1, len(found) // _SAMPLE_LINES)
+    return [
+        line[:500] for line in (found if step == 1 else found[: _SAMPLE_LINES // 2] + found[_SAMPLE_LINES // 2 :: step])
+    ]

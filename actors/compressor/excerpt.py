@@ -1,0 +1,142 @@
+"""Chooses which units of a text are delivered, and renders them with the gaps marked.
+
+The order in which units are taken does not depend on the budget, and the longest run of that order that fits is
+delivered: so a larger budget never delivers fewer units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from actors.compressor.budget import Budget, cost
+from actors.compressor.units import Units
+
+MUST, SALIENT, USEFUL, FILLER, NOISE = 9, 7, 5, 2, 0
+_LINE_END = cost("\n")
+
+
+class Gaps(Enum):
+    """How a gap is marked: `[lines 41-980]` on its own line, ` …+17` behind the line before it, or not at all."""
+
+    BLOCK = "block"
+    INLINE = "inline"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """What is delivered of a text: `kept` of `total` lines."""
+
+    text: str
+    kept: int
+    total: int
+    complete: bool
+
+
+def choose(
+    units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gaps: Gaps, spread_out: bool = True
+) -> Excerpt:
+    """The best units that fit.
+
+    Args:
+        ranks: how much each unit matters; from `SALIENT` up they may use the whole budget, below it only `soft`.
+        spread_out: units that matter are taken from all over the text, not from the top.
+    """
+    gap_chars, gap_tokens = _gap_cost(units, gaps)
+    chosen = bytearray(len(units) + 2)  # shifted by one, so that neighbours of the ends need no test
+    chars, tokens = float(gap_chars), gap_tokens
+    for index in _order(ranks, spread_out):
+        limit = budget if ranks[index] >= SALIENT else soft
+        text = units.overrides.get(index) or units.content(index)
+        new_gaps = 1 - chosen[index] - chosen[index + 2]
+        blank_chars, blank_tokens = _blanks(units, index, chosen)
+        next_chars = chars + len(text) + 1 + blank_chars + gap_chars * new_gaps
+        next_tokens = tokens + cost(text) + _LINE_END + blank_tokens + gap_tokens * new_gaps
+        if next_chars > limit.chars or next_tokens > limit.tokens:
+            break
+        chosen[index + 1] = 1
+        chars, tokens = next_chars, next_tokens
+    return _render(units, [index for index in range(len(units)) if chosen[index + 1]], gaps)
+
+
+def _blanks(units: Units, index: int, chosen: bytearray) -> tuple[int, float]:
+    """What the blank lines cost that come back once both units around them are kept."""
+    chars = 0
+    for before in (index - 1 if chosen[index] else None, index if chosen[index + 2] else None):
+        if before is not None:
+            chars += max(0, units.starts[before + 1] - units.ends[before] - 1)
+    return chars, chars * _LINE_END
+
+
+def _order(ranks: Sequence[int], spread_out: bool) -> list[int]:
+    """Best rank first. Units that matter are taken spread over the text, so that a tight budget still shows all of
+    it; filler is taken from the top, where it reads on."""
+    classes: dict[int, list[int]] = {}
+    for index, rank in enumerate(ranks):
+        if rank > NOISE:
+            classes.setdefault(rank, []).append(index)
+    found: list[int] = []
+    for rank in sorted(classes, reverse=True):
+        found += spread(classes[rank]) if rank >= SALIENT and spread_out else classes[rank]
+    return found
+
+
+def spread(indices: Sequence[int]) -> list[int]:
+    """First, last, middle, quarters, …: every prefix of the result covers the whole range evenly."""
+    if len(indices) < 4:
+        return list(indices)
+    bits = (len(indices) - 1).bit_length()
+    middle = sorted(range(1, len(indices) - 1), key=lambda at: int(format(at, f"0{bits}b")[::-1], 2))
+    return [indices[0], indices[-1], *(indices[at] for at in middle)]
+
+
+def _gap_cost(units: Units, gaps: Gaps) -> tuple[int, float]:
+    n = units.total_lines
+    mark = {Gaps.BLOCK: f"[lines {n}-{n}]\n", Gaps.INLINE: f" …+{n}", Gaps.SILENT: ""}[gaps]
+    return len(mark), cost(mark)
+
+
+def _render(units: Units, chosen: list[int], gaps: Gaps) -> Excerpt:
+    parts: list[str] = []
+    before = -1
+    for index in chosen:
+        if index != before + 1:
+            _mark(parts, units, before, index, gaps)
+        parts.append(units.overrides.get(index) or units.full(index))
+        before = index
+    if before + 1 < len(units):
+        _mark(parts, units, before, len(units), gaps)
+    kept = len({units.lines[index] for index in chosen})
+    complete = len(chosen) == len(units) and not units.overrides
+    return Excerpt("".join(parts).rstrip() if not complete else units.text, kept, len(set(units.lines)), complete)
+
+
+def _mark(parts: list[str], units: Units, before: int, after: int, gaps: Gaps) -> None:
+    """Writes what is missing between two kept units."""
+    inside = before >= 0 and not units.ends_line(before)
+    if inside:
+        last = before
+        while not units.ends_line(last):
+            last += 1
+        if after <= last:
+            parts.append(f" […{units.starts[after] - units.ends[before]} characters] ")
+            return
+        parts.append(f" […{units.ends[last] - units.ends[before]} characters]\n")
+    elif parts:
+        parts[-1] = parts[-1].rstrip() + "\n"
+    first = units.lines[before] + 1 if before >= 0 else 1
+    last_line = units.lines[after] - 1 if after < len(units) else units.total_lines
+    if last_line >= first and gaps is not Gaps.SILENT:
+        if gaps is Gaps.BLOCK:
+            parts.append(f"[lines {first}-{last_line}]\n" if last_line > first else f"[line {first}]\n")
+        elif parts:
+            parts[-1] = f"{parts[-1].rstrip()} …+{last_line - first + 1}\n"
+        else:
+            parts.append(f"…+{last_line - first + 1}\n")
+    start = after
+    while after < len(units) and start > 0 and units.lines[start - 1] == units.lines[after]:
+        start -= 1
+    if start < after:
+        parts.append(f"[…{units.starts[after] - units.starts[start]} characters] ")

@@ -1,0 +1,242 @@
+"""How much each unit of a text matters, by the kind of text. One function per kind, all with the same shape."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.relevance import fold
+from actors.compressor.units import Units
+
+_ALARMS = (
+    "error", "fail", "fatal", "panic", "exception", "traceback", "critical", "severe", "emerg", "warn", "denied",
+    "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
+    "undefined reference", "exit code", "exited with", "caused by", "✗", "✕", "❌",
+)  # fmt: skip
+_SEVERE = re.compile(
+    r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled|SIGSEGV|SIGKILL)\b"
+    r"|\b(?:[A-Z]\w*)?(?:Error|Exception)\b|^E  |\bpanic:|\bTraceback \(most recent|\blevel=(?:error|fatal|critical)"
+    r"|\b(?:error|fatal|failed|failure)\b ?[:\[]|^(?:error|fatal)\b|\bCaused by:"
+    r"|\b[Ee]xit(?:ed)?(?: with)?(?: code| status)? [1-9]|Segmentation fault|^not ok "
+)
+_WARNING = re.compile(r"\b(?:WARN|WARNING|warning|Warning|deprecated|level=warn)")
+_QUIET = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|PASSED|level=(?:info|debug)|ok)\b|^[ID]\d{4} ")
+_SUMMARY = re.compile(
+    r"^=+ .{1,200} =+$|\b\d+ (?:passed|failed|tests?|errors?|warnings?|skipped)\b|^(?:Tests|Test Suites"
+    r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
+    r"|^(?:FAILED|ERROR) |^_{3,} .{1,200} _{3,}$|^(?:ok|FAIL|PASS)\s+\S+|^# (?:tests|pass|fail) "
+    r"|BUILD (?:FAILED|SUCCESS)|test result:"
+)
+_SUMMARY_WORDS = (
+    "===", "___", " passed", " failed", " test", "tests", " error", " warning",
+    " skipped", "total", "ran ", "finished", "result", "summary", "build", "fail", "ok ", "pass", "# ",
+)  # fmt: skip
+_LEVEL = re.compile(r"\b(?:FATAL|ERROR|FAILED|CRITICAL)\b")
+_NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
+_SIGNATURE = re.compile(
+    r"^\s*(?:(?:async )?def \w+|class \w+|(?:export )?(?:default )?(?:abstract )?(?:async )?(?:function\b"
+    r"|class \w|interface \w|enum \w|namespace \w)"
+    r"|(?:export )?type \w+.{0,80}=|(?:export )?const \w+ ?(?::.{1,80})?= ?(?:async ?)?(?:\(|function"
+    r"|\w+ ?=>)|func [\w(]"
+    r"|(?:pub(?:\([a-z]+\))? )?(?:async )?(?:unsafe )?(?:fn|struct|enum|impl|trait|mod|union"
+    r"|macro_rules!)\s+\w|impl\b|type \w+ (?:struct|interface|func)"
+    r"|(?:public|private|protected|internal|static|final|abstract|override|virtual)\b[^;=]{1,200}[({]"
+    r"|(?:CREATE|ALTER) (?:TABLE|VIEW|FUNCTION|INDEX)\b"
+    r"|(?:[A-Za-z_][\w:*&<>]* )+\*?\w+\([^;]{0,200}\)\s*\{|#define \w+\(|module \w|package \w)"
+)
+_NOT_SIGNATURE = re.compile(r"^\s*(?:return|if|for|while|switch|else|catch|elif|await|yield|throw|new)\b")
+_OUTER = re.compile(
+    r"^(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static )"
+)
+_DOC = re.compile(r'^\s*(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
+_HEADING = re.compile(r"^(#{1,6})\s+\S")
+_NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
+_TRACE_LINES = 40
+
+
+def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
+    """Units with a word of trouble: severe ones as `MUST`, warnings and mentions lower; lines of one shape alike."""
+    found: dict[int, int] = {}
+    known: dict[bytes, int] = {}
+    for unit in _holding(units, _ALARMS):
+        shape = shapes[unit]
+        if shape not in known:
+            known[shape] = _alarm(units.content(unit))
+        if known[shape]:
+            found[unit] = known[shape]
+    return found
+
+
+def _alarm(line: str) -> int:
+    head = line[:160]
+    quiet = _QUIET.search(head) is not None
+    if _SEVERE.search(line) and not (quiet and not _LEVEL.search(head)):
+        return MUST
+    if _WARNING.search(head):
+        return USEFUL + 1
+    return NOISE if quiet else USEFUL
+
+
+def summaries(units: Units) -> list[int]:
+    """Units that sum up a run: test counts, build results, section rules of a report."""
+    return [
+        unit for unit in _holding(units, _SUMMARY_WORDS)
+        if _SUMMARY.search(units.content(unit)[:220]) and not _QUIET.search(units.content(unit)[:100])
+    ]  # fmt: skip
+
+
+def _holding(units: Units, words: tuple[str, ...]) -> list[int]:
+    """Units that hold one of the words in any case: literal searches over the whole text, so that only these few meet a
+    regular expression."""
+    folded = fold(units.text)
+    found: set[int] = set()
+    for word in words:
+        at = folded.find(word)
+        while at >= 0:
+            unit = units.at(at)
+            found.add(unit)
+            after = units.starts[unit + 1] if unit + 1 < len(units) else len(folded)
+            at = folded.find(word, max(after, at + 1))
+    return sorted(found)
+
+
+def log(units: Units) -> list[int]:
+    """Trouble and the trace behind it, summaries, both ends, then one of each shape of line."""
+    ranks = [FILLER] * len(units)
+    shapes = shapes_of(units)
+    counts = Counter(shapes)
+    seen: Counter[bytes] = Counter()
+    found = alarms(units, shapes)
+    for index, rank in found.items():
+        shape = shapes[index]
+        seen[shape] += 1
+        # The hundredth line of one shape says less than the first of another.
+        ranks[index] = rank if seen[shape] <= 3 or seen[shape] == counts[shape] else min(rank, SALIENT)
+    _traces(units, ranks)
+    for index in summaries(units):
+        ranks[index] = MUST
+    fresh: set[bytes] = set()
+    for index, shape in enumerate(shapes):
+        if ranks[index] == FILLER and shape not in fresh:
+            ranks[index] = USEFUL if counts[shape] > 1 else FILLER + 1
+        fresh.add(shape)
+    return _ends(ranks, 5, 8)
+
+
+def shapes_of(units: Units) -> list[bytes]:
+    """The constant part of each line: what is left without digits, hex letters and separators. Equal for lines that one
+    statement wrote."""
+    lines = units.text.encode("utf-8", "replace").translate(None, _NUMBERS).split(b"\n")
+    return [lines[number - 1] for number in units.lines]
+
+
+def grep(units: Units) -> list[int]:
+    """The first match of every file, then trouble, then the rest from the top."""
+    ranks = [FILLER] * len(units)
+    seen: set[str] = set()
+    for index in range(len(units)):
+        path = units.content(index).split(":", 1)[0]
+        if path not in seen:
+            seen.add(path)
+            ranks[index] = SALIENT
+    return _ends(ranks, 3, 3)
+
+
+def diff(units: Units) -> list[int]:
+    """File and hunk headers, then changed lines, then context."""
+    ranks = []
+    for index in range(len(units)):
+        line = units.content(index)
+        if line.startswith(
+            ("diff ", "--- ", "+++ ", "Index: ", "rename ", "new file", "deleted file", "Binary ", "commit ")
+        ):
+            ranks.append(MUST)
+        elif line.startswith("@@"):
+            ranks.append(SALIENT + 1)
+        else:
+            ranks.append(USEFUL if line[:1] in ("+", "-") else NOISE + 1)
+    return ranks
+
+
+def code(units: Units) -> list[int]:
+    """Signatures, whole where they run over several lines, then the first line of each doc, imports, constants."""
+    ranks = [NOISE + 1] * len(units)
+    open_until = -1
+    for index in range(len(units)):
+        line = units.content(index)
+        if index <= open_until:
+            ranks[index] = SALIENT
+            if line.rstrip().endswith((":", "{", ";", ")")) and line.count(")") > line.count("("):
+                open_until = -1
+        elif _SIGNATURE.match(line) and not _NOT_SIGNATURE.match(line):
+            ranks[index] = SALIENT + (1 if not line[:1].isspace() else 0)
+            if line.count("(") > line.count(")"):
+                open_until = index + 8
+        elif index and ranks[index - 1] >= SALIENT and _DOC.match(line):
+            ranks[index] = USEFUL
+        elif _OUTER.match(line):
+            ranks[index] = FILLER + 1
+    for index in range(len(units) - 1):
+        if units.content(index).lstrip().startswith("@") and ranks[index + 1] >= SALIENT:
+            ranks[index] = USEFUL
+    return ranks
+
+
+def markdown(units: Units) -> list[int]:
+    """Headings, upper levels first, then the first line of each section, then trouble, then the rest."""
+    ranks = [FILLER] * len(units)
+    lead = False
+    for index in range(len(units)):
+        line = units.content(index)
+        heading = _HEADING.match(line)
+        if heading:
+            ranks[index] = MUST if len(heading.group(1)) <= 2 else SALIENT + (1 if len(heading.group(1)) == 3 else 0)
+            lead = True
+        elif _NOISE.match(line):
+            ranks[index] = NOISE + 1
+        elif lead:
+            ranks[index] = USEFUL
+            lead = False
+    return ranks
+
+
+def prose(units: Units) -> list[int]:
+    """The first line of each paragraph above the others, both ends, trouble."""
+    ranks = [FILLER] * len(units)
+    for index, rank in alarms(units, shapes_of(units)).items():
+        ranks[index] = min(rank, SALIENT)
+    for index in range(1, len(units)):
+        if ranks[index] == FILLER and units.lines[index] - units.lines[index - 1] > 1:
+            ranks[index] = FILLER + 1
+    return _ends(ranks, 3, 2)
+
+
+def _traces(units: Units, ranks: list[int]) -> None:
+    """Gives the lines of a stack trace the rank of the line that opens it: head and tail, not its middle."""
+    index = 0
+    while index < len(units):
+        if ranks[index] == MUST and "Traceback" in units.content(index):
+            last = index + 1
+            while last < len(units) and units.content(last)[:1] in (" ", "\t"):
+                last += 1
+            for at in range(index, min(last + 1, len(units))):
+                if at - index < _TRACE_LINES // 2 or last - at < _TRACE_LINES // 2:
+                    ranks[at] = max(ranks[at], MUST if at == last else SALIENT)
+            index = last
+        elif ranks[index] == MUST:
+            at = index + 1
+            while (
+                at < len(units)
+                and at - index < 6
+                and units.content(at).lstrip().startswith(("at ", "File ", "... ", "^", "|", "-->"))
+            ):
+                ranks[at] = max(ranks[at], SALIENT)
+                at += 1
+        index += 1
+
+
+def _ends(ranks: list[int], first: int, last: int) -> list[int]:
+    for index in [*range(min(first, len(ranks))), *range(max(0, len(ranks) - last), len(ranks))]:
+        ranks[index] = max(ranks[index], SALIENT)
+    return ranks

@@ -1,0 +1,183 @@
+"""Many records of one shape: which fields identify them, which ones stand out, and a listing of all in rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from actors.compressor.jsontext import Node
+
+_IDENTITY = (
+    "title", "name", "full_name", "displayname", "display_name", "label", "subject", "summary", "headline",
+    "number", "id", "key", "slug", "path", "file", "filename", "symbol", "code", "sku", "uri",
+    "email", "login", "username", "handle", "ref", "sha", "hash",
+)  # fmt: skip
+_STATE = (
+    "state",
+    "status",
+    "type",
+    "kind",
+    "level",
+    "severity",
+    "priority",
+    "version",
+    "line",
+    "result",
+    "conclusion",
+    "role",
+    "value",
+    "score",
+)
+_TEXT = (
+    "description",
+    "documentation",
+    "doc",
+    "message",
+    "msg",
+    "text",
+    "error",
+    "reason",
+    "detail",
+    "content",
+    "snippet",
+    "body",
+    "help",
+    "comment",
+)
+_MOST_OUTLIERS = 4
+_SAMPLE = 2_000
+IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its key in an object (`None` in an array), and itself."""
+
+    key: str | None
+    node: Node
+
+    @property
+    def members(self) -> dict[str, Node]:
+        """The members, read when they are first needed; a plain value is a record with the one member `value`."""
+        return self.node.members if self.node.raw[:1] == b"{" else {"value": self.node}
+
+
+@dataclass
+class Field:
+    """What the values of one member name are like over all records."""
+
+    name: str
+    present: int = 0
+    length: int = 0
+    first: bytes = b""
+    containers: int = 0
+    empty: int = 0
+    echoes: int = 0
+    values: Counter[bytes] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The fields of a set of records.
+
+    Attributes:
+        scores: how much each field tells a reader apart from the others; 0 leaves it out.
+        same: short values that all records share.
+        outliers: positions of records with a value that hardly any other has.
+    """
+
+    scores: dict[str, int]
+    same: dict[str, bytes]
+    outliers: list[int]
+
+
+def read(pairs: list[tuple[str | None, Node]]) -> list[Record] | None:
+    """The records, when nearly all values are objects; `None` when they are not."""
+    if sum(1 for _, node in pairs if node.raw[:1] == b"{") < 0.9 * len(pairs):
+        return None
+    return [Record(key, node) for key, node in pairs]
+
+
+def survey(records: list[Record]) -> Survey:
+    """Looks at the values of every field."""
+    fields: dict[str, Field] = {}
+    for record in records[:_SAMPLE]:
+        for name, node in record.members.items():
+            _count(fields.setdefault(name, Field(name, first=node.raw)), node.raw, record.key)
+    total = min(len(records), _SAMPLE)
+    scores: dict[str, int] = {}
+    same: dict[str, bytes] = {}
+    for name, found in fields.items():
+        if found.empty == found.present or found.echoes == found.present:
+            continue
+        if found.present == total and len(found.values) == 1 and total > 2 and not found.containers:
+            if len(found.first) <= 60:
+                same[name] = found.first
+            continue
+        scores[name] = _score(found)
+    scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], _place(pair[0]))))
+    return Survey(scores, same, _outliers(records[:_SAMPLE], fields, total))
+
+
+def _place(name: str) -> int:
+    """Titles before numbers before other fields that identify."""
+    return _IDENTITY.index(name.lower()) if name.lower() in _IDENTITY else len(_IDENTITY)
+
+
+def identifies(name: str) -> bool:
+    return name.lower() in _IDENTITY
+
+
+def _count(found: Field, raw: bytes, key: str | None) -> None:
+    found.present += 1
+    found.length += len(raw)
+    if raw[:1] in (b"{", b"["):
+        found.containers += 1
+        found.empty += len(raw) == 2
+        return
+    found.empty += raw in (b"null", b'""')
+    found.echoes += key is not None and raw[1:-1] == key.encode()
+    if len(found.values) <= 64 or raw in found.values:
+        found.values[raw[:200]] += 1
+
+
+def _score(found: Field) -> int:
+    name = found.name.lower()
+    mean = found.length / found.present
+    if found.containers > 0.5 * found.present:
+        return 0
+    text = found.first[:1] == b'"'
+    if text and (found.first[1:9].startswith((b"http://", b"https:/")) or name.endswith("url")):
+        return MINOR
+    if name in _IDENTITY and not (text and mean > 300):
+        return (
+            IDENTITY
+            if not (text and mean > 24 and b" " not in found.first) or name not in ("sha", "hash", "key", "ref", "code")
+            else PLAIN
+        )
+    if name in _STATE and mean < 60:
+        return STATE
+    if name in _TEXT or (text and b" " in found.first and mean >= 20):
+        return TEXT
+    if text and mean > 40 and b" " not in found.first:
+        return MINOR
+    return PLAIN if mean < 40 else MINOR
+
+
+def _outliers(records: list[Record], fields: dict[str, Field], total: int) -> list[int]:
+    """Records with a rare value in a field that otherwise has few values."""
+    rare: dict[tuple[str, bytes], int] = {}
+    for name, found in fields.items():
+        if total < 20 or found.containers or not 2 <= len(found.values) <= 16 or found.present < 0.9 * total:
+            continue
+        for value, count in found.values.items():
+            if count <= max(1, total // 100):
+                rare[(name, value)] = count
+    found_at: list[tuple[int, int]] = []
+    for index, record in enumerate(records):
+        counts = [
+            rare[(name, node.raw[:200])] for name, node in record.members.items() if (name, node.raw[:200]) in rare
+        ]
+        if counts:
+            found_at.append((min(counts), index))
+    return sorted(index for _, index in sorted(found_at)[:_MOST_OUTLIERS])

@@ -1,0 +1,146 @@
+"""JSON: listing (what `auto` takes), `schema_pruning`, `extract_fields`, and the lossless columnar form."""
+
+from __future__ import annotations
+
+from actors.compressor import jsontext
+from actors.compressor.budget import Budget
+from actors.compressor.strategies import records as sets
+from actors.compressor.strategies.projection import Projection, Rung, TooLong
+from actors.compressor.strategies.task import Draft, Task
+
+# From rich to poor. Every rung delivers at most the records and values of the one before it.
+_LISTING = (
+    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=sets.MINOR),
+    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=sets.PLAIN),
+    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=sets.PLAIN),
+    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=sets.TEXT),
+    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=sets.TEXT),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.TEXT),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE, columns=3),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=sets.IDENTITY, columns=2, depth=6),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=sets.IDENTITY, columns=1, depth=6),
+    *(
+        Rung(
+            text=40,
+            opaque=16,
+            scalars=max(3, rows // 4),
+            head=1,
+            tail=0,
+            rows=rows,
+            least=sets.IDENTITY,
+            columns=1,
+            members=2 * rows,
+            depth=5,
+        )
+        for rows in (2000, 1400, 1000, 700, 500, 400, 320, 260, 210, 170, 140, 110, 90, 70, 50, 35, 24, 16, 10)
+    ),
+    Rung(text=24, opaque=12, scalars=3, head=1, tail=0, rows=4, least=sets.IDENTITY, columns=1, members=16, depth=3),
+    Rung(text=16, opaque=8, scalars=3, head=1, tail=0, rows=0, depth=2, members=8),
+    Rung(text=12, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=5),
+)
+_MOST_REPETITION = 12
+"""Member names and punctuation are hardly ever more than this many times the values."""
+_TEXT_RUNG, _IDENTITY_RUNGS = 4, 10
+
+_PRUNING = tuple(
+    Rung(text=text, opaque=opaque, scalars=3, head=2, tail=1, rows=0, members=members, depth=depth)
+    for text, opaque, members, depth in (
+        (100_000_000, 100_000_000, 100_000, 12), (2000, 300, 100_000, 12), (600, 120, 100_000, 12),
+        (300, 80, 100_000, 10), (120, 40, 1000, 8),
+        (60, 24, 200, 6), (40, 16, 60, 5), (24, 12, 20, 4), (16, 8, 8, 2), (12, 8, 5, 1),
+    )
+)  # fmt: skip
+
+_FIELDS = tuple(
+    Rung(text=text, opaque=opaque, scalars=scalars, head=1, tail=0, rows=0, members=100_000, depth=depth)
+    for text, opaque, scalars, depth in (
+        (600, 120, 20, 8), (300, 80, 10, 6), (120, 40, 6, 5), (80, 32, 4, 4), (60, 24, 3, 3),
+        (40, 16, 3, 2), (24, 12, 3, 1),
+    )
+) + _PRUNING[-2:]  # fmt: skip
+
+
+def document(text: str) -> bytes | None:
+    """The JSON of a text, NDJSON as one array; `None` where it is neither."""
+    data = jsontext.parse(text)
+    if data is not None:
+        return data
+    lines = jsontext.parse_lines(text)
+    return None if lines is None else b"[" + b",".join(lines) + b"]"
+
+
+def listing(task: Task, data: bytes) -> Draft | None:
+    """Every record by its telling fields where that fits, a few of them whole.
+
+    The richest rung that fits the soft target, else the richest that fits at all.
+    """
+    drafts = Drafts(data, task.query, task.budget)
+    rich = (drafts.of(rung) for rung in _LISTING[:_IDENTITY_RUNGS])
+    best = next((draft for draft in rich if draft is not None and task.soft.fits(draft.text)), None)
+    # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
+    return best or next((draft for rung in _LISTING[_TEXT_RUNG:] if (draft := drafts.of(rung)) is not None), None)
+
+
+def schema_pruning(task: Task, data: bytes) -> Draft | None:
+    """First two and last item of each array, outliers, and what the query asks for."""
+    return _first_fit(task, data, _PRUNING)
+
+
+def extract_fields(task: Task, data: bytes) -> Draft | None:
+    """All members of an object with the structure below them and first values."""
+    return _first_fit(task, data, _FIELDS)
+
+
+def columnar(data: bytes, limit: float) -> str | None:
+    """An array of flat records with the same members in the same order as names once and rows of values.
+
+    Every lexeme of every value is kept, so the array can be written back exactly. `None` where the records differ, or
+    where it would be far above `limit` bytes.
+    """
+    if data[:1] != b"[" or len(data) > _MOST_REPETITION * limit:
+        return None
+    items = jsontext.Node(data).items
+    if len(items) < 3 or any(item.raw[:1] != b"{" for item in items):
+        return None
+    names: list[str] | None = None
+    rows = []
+    for item in items:
+        if names is None:
+            names = list(item.members)
+        values = [value.raw for value in item.members.values()]
+        if list(item.members) != names or any(value[:1] in (b"{", b"[") for value in values):
+            return None
+        rows.append(b"[" + b",".join(values) + b"]")
+    header = ",".join(jsontext.quote(name) for name in names or [])
+    return f'{{"columns":[{header}],"rows":[' + b",\n".join(rows).decode() + "]}"
+
+
+def _first_fit(task: Task, data: bytes, rungs: tuple[Rung, ...]) -> Draft | None:
+    drafts = Drafts(data, task.query, task.budget)
+    return next((draft for rung in rungs if (draft := drafts.of(rung)) is not None), None)
+
+
+class Drafts:
+    """Projections of one document, each made once."""
+
+    def __init__(self, data: bytes, query: str, budget: Budget) -> None:
+        self._root = jsontext.Node(data)
+        self._query = query
+        self._budget = budget
+        self._known: dict[jsontext.Node, tuple[list[sets.Record], sets.Survey] | None] = {}
+        self._made: dict[Rung, Draft | None] = {}
+
+    def of(self, rung: Rung) -> Draft | None:
+        """The document on this rung; `None` where it does not fit the budget."""
+        if rung not in self._made:
+            self._made[rung] = self._make(rung)
+        return self._made[rung]
+
+    def _make(self, rung: Rung) -> Draft | None:
+        projection = Projection(rung, self._query, self._known, self._budget.chars)
+        try:
+            text = projection.render(self._root)
+        except TooLong:
+            return None
+        return Draft(text, projection.said()) if self._budget.fits(text) else None

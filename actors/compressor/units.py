@@ -1,0 +1,144 @@
+"""Cuts a text into the units that are kept or left out: lines, and pieces of very long lines."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+LONGEST_UNIT = 600
+_LONGEST_FENCE = 800
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
+
+
+@dataclass(slots=True)
+class Units:
+    """The units of one text, in order; blank lines belong to the unit before them.
+
+    Attributes:
+        starts / ends: code points of each unit; `ends` leaves out the line end and blank lines after it.
+        lines: the line number (from 1) that each unit stands in.
+        total_lines: lines of the text.
+        overrides: other words for a unit, e.g. a long fenced block with its middle left out.
+    """
+
+    text: str
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    total_lines: int = 0
+    overrides: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def content(self, index: int) -> str:
+        return self.text[self.starts[index] : self.ends[index]]
+
+    def full(self, index: int) -> str:
+        """The unit with the white space up to the next one."""
+        stop = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+        return self.text[self.starts[index] : stop]
+
+    def at(self, position: int) -> int:
+        """The unit that holds a code point."""
+        return max(0, bisect_right(self.starts, position) - 1)
+
+    def ends_line(self, index: int) -> bool:
+        return index + 1 >= len(self.starts) or self.lines[index + 1] != self.lines[index]
+
+
+def split(text: str) -> Units:
+    """The lines of a text; those longer than `LONGEST_UNIT` in pieces, cut at a space or a separator if possible."""
+    units = Units(text)
+    position, number = 0, 0
+    for line in text.split("\n"):
+        number += 1
+        length = len(line)
+        if length > LONGEST_UNIT:
+            for start, end in _pieces(text, position, position + length):
+                _add(units, start, end, number)
+        elif line and not line.isspace():
+            _add(units, position, position + len(line.rstrip()), number)
+        position += length + 1
+    units.total_lines = number - 1 if text.endswith("\n") else number
+    return units
+
+
+def merge_fences(units: Units) -> Units:
+    """The same units with each closed fenced block as one, so that none is left open; long ones keep their head."""
+    merged = Units(units.text, total_lines=units.total_lines)
+    index = 0
+    while index < len(units):
+        last = _fence_end(units, index)
+        stop = units.ends[last]
+        if last > index and stop - units.starts[index] > _LONGEST_FENCE:
+            merged.overrides[len(merged)] = _short_fence(units, index, last)
+        _add(merged, units.starts[index], stop, units.lines[index])
+        index = last + 1
+    return merged
+
+
+def _fence_end(units: Units, index: int) -> int:
+    """The unit that closes the fence opened at `index`; `index` itself where none opens or closes."""
+    opened = _FENCE.match(units.text, units.starts[index], units.ends[index])
+    if opened is None:
+        return index
+    close = units.text.find("\n" + opened.group(1), units.ends[index])
+    return index if close < 0 else units.at(close + 1)
+
+
+def _short_fence(units: Units, first: int, last: int) -> str:
+    """The opening line and the next ones, closed again, with the number of lines left out."""
+    at, room = first + 1, _LONGEST_FENCE // 2
+    while at < last and units.ends[at] - units.starts[first] <= room:
+        at += 1
+    mark = units.text[units.starts[first] : units.starts[first] + 3]
+    kept = units.text[units.starts[first] : units.ends[at - 1]]
+    return f"{kept} …+{units.lines[last] - units.lines[at - 1] - 1}\n{mark}\n"
+
+
+def _add(units: Units, start: int, end: int, number: int) -> None:
+    units.starts.append(start)
+    units.ends.append(end)
+    units.lines.append(number)
+
+
+def _pieces(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    found = []
+    while start < stop:
+        end = min(start + LONGEST_UNIT, stop)
+        if end < stop:
+            half = start + LONGEST_UNIT // 2
+            cut = max(text.rfind(mark, half, end) + len(mark) for mark in (". ", "。", " ", ",", ">", ";"))
+            end = cut if cut > half else safe_cut(text, end, start + 1)
+        found.append((start, end))
+        start = end
+    return found
+
+
+def safe_cut(text: str, position: int, lowest: int) -> int:
+    """The last place at or before `position` that does not part a grapheme cluster, but not before `lowest`."""
+    at = min(position, len(text))
+    while at > lowest and at < len(text) and _continues(text[at - 1], text[at]):
+        at -= 1
+    # A cluster longer than the room is cut anyway: progress comes first.
+    return (
+        at
+        if at > lowest or lowest >= position
+        else (position if _continues(text[at - 1 : at], text[at : at + 1]) else at)
+    )
+
+
+def _continues(before: str, after: str) -> bool:
+    if not before or not after:
+        return False
+    if after in _JOINERS or before == "\u200d" or unicodedata.combining(after):
+        return True
+    if "\U0001f3fb" <= after <= "\U0001f3ff" or (before == "\r" and after == "\n"):
+        return True
+    if "\udc00" <= after <= "\udfff" and "\ud800" <= before <= "\udbff":
+        return True
+    return "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff"
