@@ -1,0 +1,313 @@
+"""The surfacer as an actor: messages in, messages out; the work is in `surface`, `ltm` and `store`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from actors.surfacer.credentials import looks_like_credential
+from actors.surfacer.ltm import Ltm
+from actors.surfacer.ltm_link import connector
+from actors.surfacer.messages import (
+    AddMemory,
+    Boost,
+    ClearSurfacingCache,
+    GetShown,
+    GetSurfacerHealth,
+    MemoryNote,
+    MemoryNotes,
+    SearchMemory,
+    ShownEvent,
+    Surface,
+    Surfaced,
+    SurfacerHealth,
+)
+from actors.surfacer.query import Query, extract
+from actors.surfacer.relevance import score
+from actors.surfacer.store import Retention, Store
+from actors.surfacer.surface import Outcome, Surfacer, decode_arguments, shape_of
+from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
+from actors.tuner.messages import WatchTuning
+from bus.actor import Actor, Context, handles
+from bus.errors import BusError, PeerUnavailable, Refused
+from config.place import Place
+from config.schema_surfacing import SurfacingSettings
+from config.watch import ConfigWatcher
+
+T = TypeVar("T")
+
+DATABASE = "surfacing.db"
+EMBEDDED_INDEX = "embedded.db"
+MEMORIES = "memories"
+PATIENCE_SECONDS = 15.0
+"""How long a direct search or a new note waits for an LTM that is still starting."""
+_RETRY_TUNER_SECONDS = 2.0
+_SWEEP_SECONDS = 3600.0
+_LTM_KEYS = ("enabled", "ltm_mcp_transport", "ltm_mcp_command", "ltm_mcp_args", "ltm_mcp_url", "ltm_mcp_headers")
+
+
+class SurfacerActor(Actor):
+    """Finds memories that fit a call, through one connection to the LTM."""
+
+    name = "surfacer"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._home = place
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="surfacing-db")
+        self._watcher: ConfigWatcher
+        self._store: Store
+        self._surfacer: Surfacer
+        self._ltm_task: asyncio.Task[Any] | None = None
+
+    async def setup(self) -> None:
+        self._watcher = await asyncio.to_thread(ConfigWatcher, self._home)
+        settings = self._watcher.current.settings.surfacing
+        loop = asyncio.get_running_loop()
+        self._store = await self._on_disk(lambda: self._open_store(settings, loop))
+        self._surfacer = Surfacer(settings, self._store, self._on_disk, self._breaker_opened)
+        if settings.warmup_enabled:
+            self._connect()
+        self.spawn(self._follow_tuner(), name="follow-tuner")
+        self.spawn(self._follow_configuration(), name="follow-configuration")
+        self.spawn(self._sweep(), name="sweep")
+
+    async def teardown(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._disk, self._close_store)
+        self._disk.shutdown(wait=False)
+
+    @handles(Surface)
+    async def surface(self, request: Surface, context: Context) -> Surfaced:
+        if self._ltm_task is None:
+            self._connect()
+        try:
+            outcome = await self._surfacer.surface(request, context.remaining())
+        except asyncio.CancelledError:
+            self._record_opportunity(request, "cancelled", "")
+            raise
+        reply = outcome.reply
+        self._record_opportunity(request, reply.reason or "surfaced", outcome.query_digest)
+        if outcome.shown:
+            self.events.add(_surfacing_event(request, outcome))
+        return reply
+
+    @handles(GetShown)
+    async def get_shown(self, request: GetShown, context: Context) -> ShownEvent:
+        found = await self._on_disk(lambda: self._store.find(request.surfacing_id))
+        if found is None:
+            return ShownEvent()
+        event, memory_ids = found
+        return ShownEvent(
+            found=True, server=event.server, tool=event.tool, trace_id=event.trace_id, memory_ids=memory_ids
+        )
+
+    @handles(Boost)
+    async def boost(self, request: Boost, context: Context) -> None:
+        ltm = self._surfacer.ltm
+        if ltm is None or ltm.state != "ready":
+            return
+        ids = await self._on_disk(lambda: self._store.claim_boost(request.surfacing_id, request.memory_ids))
+        try:
+            await ltm.boost([memory_id for memory_id in ids if not memory_id.startswith("text-")])
+        except BusError as error:
+            self.log.warning("boost_failed", error=error.message, trace_id=context.trace_id)
+
+    @handles(GetSurfacerHealth)
+    async def health(self, request: GetSurfacerHealth, context: Context) -> SurfacerHealth:
+        surfacer, ltm = self._surfacer, self._surfacer.ltm
+        return SurfacerHealth(
+            ltm=ltm.state if ltm else "disabled" if not surfacer.settings.enabled else "down",
+            ltm_kind=ltm.kind if ltm else "",
+            ltm_version=ltm.abilities.version if ltm else "",
+            ltm_error=ltm.error if ltm else "",
+            breaker=surfacer.breaker.state,
+            score_scale=ltm.scale if ltm else "",
+            mode=ltm.abilities.mode if ltm else "",
+            min_score=surfacer.settings.min_score,
+            counters=dict(surfacer.counters),
+            attempts=surfacer.attempts,
+            faults=surfacer.faults,
+            pid=os.getpid(),
+        )
+
+    @handles(AddMemory)
+    async def add_memory(self, request: AddMemory, context: Context) -> MemoryNotes:
+        if not request.content.strip():
+            raise Refused("the note is empty; give it some text")
+        if looks_like_credential("\n".join([request.content, request.title, request.namespace, *request.tags])):
+            raise Refused("the note looks as if it held a credential, which is never stored; leave the secret out")
+        ltm = await self._connected(context)
+        text, told = await ltm.add(request.content, title=request.title, namespace=request.namespace, tags=request.tags)
+        self._surfacer.cache.clear()
+        ids = told.get("chunk_ids")
+        source, namespace = str(told.get("source", "")), str(told.get("namespace", request.namespace))
+        notes = tuple(
+            MemoryNote(id=str(i), source=source, namespace=namespace) for i in (ids if isinstance(ids, list) else [])
+        )
+        return MemoryNotes(notes=notes, text=text)
+
+    @handles(SearchMemory)
+    async def search_memory(self, request: SearchMemory, context: Context) -> MemoryNotes:
+        if looks_like_credential(request.query):
+            raise Refused("the query looks as if it held a credential, which never leaves; leave the secret out")
+        ltm = await self._connected(context)
+        settings = self._surfacer.settings
+        found = await ltm.search(
+            request.query,
+            timeout=settings.timeout_seconds,
+            namespace=request.namespace or settings.default_namespace or "",
+            limit=max(1, min(request.limit, 100)),
+            style=settings.result_format,
+        )
+        query = extract(server="", tool="", arguments={}, context_query=request.query) or _EMPTY
+        home = frozenset({request.namespace.casefold()}) if request.namespace else frozenset()
+        notes = tuple(
+            MemoryNote(
+                id=s.memory.id,
+                source=s.memory.source,
+                namespace=s.memory.namespace,
+                content=s.memory.text,
+                relevance=round(s.relevance, 3),
+            )
+            for s in score(query, found.memories, home)
+        )
+        return MemoryNotes(notes=notes)
+
+    @handles(ClearSurfacingCache)
+    async def clear_cache(self, request: ClearSurfacingCache, context: Context) -> None:
+        self._surfacer.cache.clear()
+
+    async def _connected(self, context: Context) -> Ltm:
+        """The LTM, once it is ready.
+
+        Raises:
+            Refused: surfacing is off. PeerUnavailable: not ready within the caller's time.
+        """
+        if self._ltm_task is None:
+            self._connect()
+        ltm = self._surfacer.ltm
+        if ltm is None:
+            raise Refused("surfacing is off; set surfacing.enabled to true")
+        remaining = context.remaining()
+        await ltm.wait_ready(PATIENCE_SECONDS if remaining is None else min(PATIENCE_SECONDS, remaining * 0.9))
+        if ltm.state != "ready":
+            raise PeerUnavailable(f"the LTM ({ltm.kind}) is {ltm.state}{': ' + ltm.error if ltm.error else ''}")
+        return ltm
+
+    def _connect(self) -> None:
+        settings = self._surfacer.settings
+        if not settings.enabled:
+            return
+        kind, connect = connector(
+            settings,
+            memories=self._home.home / MEMORIES,
+            index=self._home.state / EMBEDDED_INDEX,
+            group_dir=self._home.groups,
+        )
+        ltm = self._surfacer.ltm = Ltm(connect, kind)
+
+        def changed() -> None:
+            if ltm.state == "ready":
+                self.log.info("ltm_ready", kind=kind, version=ltm.abilities.version, mode=ltm.abilities.mode)
+            else:
+                self.log.warning("ltm_down", kind=kind, error=ltm.error)
+
+        self._ltm_task = self.spawn(ltm.run(changed), name="ltm")
+
+    async def _follow_configuration(self) -> None:
+        async for loaded in self._watcher:
+            settings, before = loaded.settings.surfacing, self._surfacer.settings
+            self._surfacer.configure(settings)
+            self._store.retention = _retention(settings)
+            if any(getattr(settings, key) != getattr(before, key) for key in _LTM_KEYS):
+                self.log.info("ltm_settings_changed")
+                if self._ltm_task is not None:
+                    self._ltm_task.cancel()
+                    await asyncio.gather(self._ltm_task, return_exceptions=True)
+                self._ltm_task = self._surfacer.ltm = None
+                self._surfacer.cache.clear()
+                self._connect()
+
+    async def _follow_tuner(self) -> None:
+        while True:
+            try:
+                async for tuning in self.bus.watch(WatchTuning()):
+                    self._surfacer.tune(tuning)
+            except BusError:
+                # Thresholds stay as they are while the tuner is away.
+                await asyncio.sleep(_RETRY_TUNER_SECONDS)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            await self._on_disk(self._store.sweep)
+
+    def _record_opportunity(self, request: Surface, decision: str, query_digest: str) -> None:
+        settings = self._surfacer.settings
+        if not settings.opportunities_enabled or random.random() >= settings.opportunities_sample_rate:  # noqa: S311
+            return
+        self.events.add(
+            OpportunityEvent(
+                trace_id=request.trace_id,
+                server=request.server,
+                tool=request.tool,
+                decision=decision,
+                shape=shape_of(decode_arguments(request.arguments)),
+                response_chars=request.response_chars,
+                query_digest=query_digest,
+            )
+        )
+
+    def _breaker_opened(self) -> None:
+        error = self._surfacer.ltm.error if self._surfacer.ltm else ""
+        self.log.warning("breaker_open", error=error)
+        self.events.add(FaultEvent(component="surfacer", what="breaker_open", detail=error))
+
+    def _open_store(self, settings: SurfacingSettings, loop: asyncio.AbstractEventLoop) -> Store:
+        def set_aside(name: str) -> None:
+            loop.call_soon_threadsafe(self._set_aside, name)
+
+        return Store(self._home.state / DATABASE, _retention(settings), on_set_aside=set_aside)
+
+    def _set_aside(self, name: str) -> None:
+        self.log.warning("store_set_aside", file=name)
+        self.events.add(FaultEvent(component="surfacer", what="store_set_aside", detail=name))
+
+    def _close_store(self) -> None:
+        store = getattr(self, "_store", None)
+        if store is not None:
+            store.close()
+
+    def _on_disk(self, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        async def run() -> T:
+            return await asyncio.get_running_loop().run_in_executor(self._disk, work)
+
+        return run()
+
+
+_EMPTY = Query("", 2, (), "", "")
+
+
+def _retention(settings: SurfacingSettings) -> Retention:
+    return Retention(settings.query_retention_days, settings.stats_retention_days)
+
+
+def _surfacing_event(request: Surface, outcome: Outcome) -> SurfacingEvent:
+    reply = outcome.reply
+    return SurfacingEvent(
+        trace_id=request.trace_id,
+        surfacing_id=outcome.surfacing_id,
+        server=request.server,
+        tool=request.tool,
+        query_digest=outcome.query_digest,
+        memory_ids=[found.memory.id for found in outcome.shown],
+        relevance=[round(found.relevance, 4) for found in outcome.shown],
+        ltm_scores=[found.memory.score for found in outcome.shown],
+        score_scale=outcome.scale,
+        injected_chars=len(reply.block.text) if reply.block else 0,
+        arm="shown" if reply.block else "withheld",
+    )

@@ -1,0 +1,83 @@
+"""Does a text look like a credential, and how to blank the part that does.
+
+Patterns are linear (no nested repetition) and guarded by literal prefilters: queries and memories are short, but they
+come from outside.
+"""
+
+from __future__ import annotations
+
+import re
+
+MASK = "[masked]"
+
+_TOKENS = (
+    r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    r"\bgh[pousr]_[A-Za-z0-9]{30,255}",
+    r"\bgithub_pat_[A-Za-z0-9_]{22,255}",
+    r"\bglpat-[A-Za-z0-9_-]{20,}",
+    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+    r"\bxapp-\d-[A-Z0-9]+-\d+-[a-f0-9]+",
+    r"\bsk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}",
+    r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}",
+    r"\bAIza[A-Za-z0-9_-]{35}",
+    r"\bya29\.[A-Za-z0-9_-]{20,}",
+    r"\bnpm_[A-Za-z0-9]{36}",
+    r"\bpypi-[A-Za-z0-9_-]{50,}",
+    r"\bhf_[A-Za-z0-9]{30,}",
+    r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"\bdop_v1_[a-f0-9]{64}",
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\]{0,8000}-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
+)
+_TOKEN = re.compile("|".join(_TOKENS))
+_TOKEN_HINTS = (
+    "AKIA", "ASIA", "ABIA", "ACCA", "gh", "glpat", "xox", "xapp", "sk-", "k_", "AIza", "ya29", "npm_", "pypi-", "hf_",
+    "SG.", "dop_", "eyJ", "-----BEGIN",
+)  # fmt: skip
+_HEADER = re.compile(r"\b(Bearer|Basic|Token)\s+([A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^\s/@:]{0,256}:[^\s/@]{1,256}@")
+_NAMED = re.compile(
+    r"""(?P<name>[\w.-]{0,64}(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token
+    |access[_-]?token|refresh[_-]?token|client[_-]?secret|credentials?|비밀번호|パスワード|密码)[\w-]{0,32}["']?)
+    (?P<between>\s{0,4}(?:[:=]|=>|:=|\s은|\s는|\sis)\s{0,4})
+    (?P<value>"[^"\n]{4,512}"|'[^'\n]{4,512}'|[^\s"',;<>(){}\[\]]{6,512})""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAME_HINTS = ("pass", "secret", "key", "token", "credential", "비밀번호", "パスワード", "密码")
+_PLACEHOLDER = re.compile(
+    r"^[\"']?(?:\$|<|\{|%|\*{3}|x{4}|\.{3}|…|your[-_ ]|example|changeme|none|null|true|false|env\b)", re.I
+)
+
+
+def looks_like_credential(text: str) -> bool:
+    """True when some part of `text` reads as a secret value (a token, a key, a password assignment, URL userinfo)."""
+    return mask(text) != text
+
+
+def mask(text: str) -> str:
+    """`text` with each secret value replaced by `[masked]`; names, schemes and hosts stay readable."""
+    if any(hint in text for hint in _TOKEN_HINTS):
+        text = _TOKEN.sub(MASK, text)
+    if "://" in text:
+        text = _USERINFO.sub(MASK + "@", text)
+    lowered = text.casefold()
+    if "bearer" in lowered or "basic" in lowered or "token" in lowered:
+        text = _HEADER.sub(lambda m: f"{m[1]} {MASK}" if _is_opaque(m[2]) else m[0], text)
+    if any(hint in lowered for hint in _NAME_HINTS):
+        text = _NAMED.sub(_masked_value, text)
+    return text
+
+
+def _masked_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    bare = value.strip("\"'")
+    quoted = bare != value
+    is_word_answer = match["between"].strip() in ("is", "은", "는") or ":" in match["between"]
+    if bare == MASK or _PLACEHOLDER.match(value) or (is_word_answer and not quoted and not _is_opaque(bare)):
+        return match[0]
+    return f"{match['name']}{match['between']}{MASK}"
+
+
+def _is_opaque(value: str) -> bool:
+    """Not a word of prose: `password: required` stays, `password: hunter2` does not."""
+    return any(c.isdigit() for c in value) or not value.isalpha() or (value.lower() != value and not value.istitle())

@@ -1,0 +1,207 @@
+"""Reading what an LTM answers: tool results, structured and compact searches, abilities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from actors.surfacer.memory import Memory, memory_id
+from bus.errors import BusError
+
+MOST_CHARS = 8000
+"""What is read of one memory."""
+_COMPACT = re.compile(r"^\[(\d+)\] (-?\d+(?:\.\d+)?) \| (.+?)(?: > (.+))?$", re.MULTILINE)
+_SCRATCH = re.compile(r"^  (\S[^:\n]{0,200}): (.+)$", re.MULTILINE)
+
+
+class LtmFault(BusError):
+    """The LTM answered with an error, or with something unreadable."""
+
+    code = "ltm_fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search result.
+
+    Attributes:
+        scale: what the LTM calls its scores (`rrf`, `bm25`, `dense`, …).
+        hints: its warnings about the search.
+    """
+
+    memories: tuple[Memory, ...]
+    scale: str = ""
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What the LTM offers.
+
+    Attributes:
+        tools: tool name → the parameter names that it advertises; `None` when it advertises no list.
+        formats: `search_formats`, empty when it does not say.
+        compose: schema version of `context_compose`, 0 without.
+        mode: `runtime_profile.search.effective_mode`, e.g. `bm25_only`.
+    """
+
+    tools: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
+    name: str = ""
+    version: str = ""
+    formats: frozenset[str] = frozenset()
+    compose: int = 0
+    mode: str = ""
+
+    def accepts(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
+        """The arguments that the tool advertises: unknown ones are errors at the LTM."""
+        known = self.tools.get(tool)
+        return {k: v for k, v in arguments.items() if v is not None and (known is None or k in known)}
+
+
+def text_of(result: bytes) -> str:
+    """The text blocks of a `tools/call` result.
+
+    Raises:
+        LtmFault: an error result, a text that starts with `Error:`, or no text at all.
+    """
+    decoded = _object(result, "result")
+    blocks = decoded.get("content")
+    texts = (
+        [b["text"] for b in blocks if isinstance(b, dict) and isinstance(b.get("text"), str)]
+        if isinstance(blocks, list)
+        else []
+    )
+    text = "\n".join(texts)
+    if decoded.get("isError") or text.startswith("Error:"):
+        raise LtmFault(f"the LTM answered: {text[:300] or 'an error without text'}")
+    if not texts:
+        raise LtmFault("the LTM answered without text")
+    return text
+
+
+def structured_of(result: bytes) -> dict[str, Any]:
+    """`structuredContent` of a result, empty when there is none."""
+    found = _object(result, "result").get("structuredContent")
+    return found if isinstance(found, dict) else {}
+
+
+def read_search(text: str) -> Found:
+    """A `mem_search` answer, structured (one JSON text) or compact.
+
+    Raises:
+        LtmFault: it is neither.
+    """
+    if text.lstrip().startswith("{"):
+        decoded = _object(text.encode("utf-8", "replace"), "search result")
+        rows = decoded.get("results")
+        if not isinstance(rows, list):
+            raise LtmFault("the LTM's search result has no list `results`")
+        scale = decoded.get("score_scale")
+        return Found(
+            _memories(rows, content="content", given="chunk_id"),
+            scale if isinstance(scale, str) else "",
+            _hints(decoded),
+        )
+    return Found(_compact(text))
+
+
+def read_compose(text: str) -> Found:
+    """A `context_compose` answer: pinned entries first."""
+    decoded = _object(text.encode("utf-8", "replace"), "context")
+    pinned, retrieved = decoded.get("pinned"), decoded.get("retrieved")
+    if not isinstance(retrieved, list):
+        raise LtmFault("the LTM's context has no list `retrieved`")
+    scale = decoded.get("score_scale")
+    memories = _memories(pinned if isinstance(pinned, list) else [], content="content", given="id", pinned=True)
+    memories += _memories(retrieved, content="content", given="id")
+    return Found(memories, scale if isinstance(scale, str) else "", _hints(decoded))
+
+
+def read_scratch(text: str) -> tuple[Memory, ...]:
+    """The LTM's working memory (`Working memory: N entries`, then `  key: value` lines)."""
+    return tuple(
+        Memory(id=memory_id(None, m[1], m[2]), text=f"{m[1]}: {m[2]}"[:MOST_CHARS], source="scratch", rank=1000 + i)
+        for i, m in enumerate(_SCRATCH.finditer(text))
+    )
+
+
+def read_abilities(server: Mapping[str, Any], tools: Mapping[str, frozenset[str] | None], version: str) -> Abilities:
+    """Abilities from `serverInfo`, the tool list, and the JSON of `mem_do(action="version")` (or empty)."""
+    try:
+        told = _object(version.encode("utf-8", "replace"), "version") if version else {}
+    except LtmFault:
+        told = {}
+    capabilities = _dict(told.get("capabilities"))
+    formats = capabilities.get("search_formats")
+    compose = _dict(capabilities.get("context_compose")).get("schema_version")
+    profile = _dict(capabilities.get("runtime_profile")) or _dict(told.get("runtime_profile"))
+    mode = _dict(profile.get("search")).get("effective_mode")
+    return Abilities(
+        tools=tools,
+        name=str(server.get("name", "")),
+        version=str(told.get("version") or server.get("version", "")),
+        formats=frozenset(f for f in formats if isinstance(f, str)) if isinstance(formats, list) else frozenset(),
+        compose=compose if isinstance(compose, int) else 0,
+        mode=mode if isinstance(mode, str) else "",
+    )
+
+
+def _memories(rows: list[Any], *, content: str, given: str, pinned: bool = False) -> tuple[Memory, ...]:
+    found = []
+    for rank, row in enumerate(rows):
+        if not isinstance(row, dict) or not isinstance(row.get(content), str):
+            continue
+        text, source = row[content][:MOST_CHARS], _str(row.get("source"))
+        score = row.get("score")
+        found.append(
+            Memory(
+                id=memory_id(row.get(given), source, text),
+                text=text,
+                source=source,
+                hierarchy=_str(row.get("hierarchy")),
+                namespace=_str(row.get("namespace")),
+                score=float(score) if isinstance(score, int | float) else 0.0,
+                rank=rank,
+                pinned=pinned,
+            )
+        )
+    return tuple(found)
+
+
+def _compact(text: str) -> tuple[Memory, ...]:
+    heads = list(_COMPACT.finditer(text))
+    found = []
+    for rank, head in enumerate(heads):
+        end = heads[rank + 1].start() if rank + 1 < len(heads) else len(text)
+        body = text[head.end() : end].strip()[:MOST_CHARS]
+        found.append(
+            Memory(memory_id(None, head[3], body), body, head[3], head[4] or "", score=float(head[2]), rank=rank)
+        )
+    return tuple(found)
+
+
+def _hints(decoded: Mapping[str, Any]) -> tuple[str, ...]:
+    warnings = decoded.get("warnings")
+    return tuple(w for w in warnings if isinstance(w, str)) if isinstance(warnings, list) else ()
+
+
+def _object(data: bytes, what: str) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        decoded = None
+    if not isinstance(decoded, dict):
+        raise LtmFault(f"the LTM's {what} is no JSON object")
+    return decoded
+
+
+def _str(value: object) -> str:
+    return value if isinstance(value, str) else " > ".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _dict(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

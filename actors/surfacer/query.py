@@ -1,0 +1,160 @@
+"""From a call to a search: five stages, the first usable one wins.
+
+| stage | source |
+|---|---|
+| 1 | the tool's query template |
+| 2 | `_context_query`, as it is |
+| 3 | path arguments |
+| 4 | semantic arguments |
+| 5 | the tool's name |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from actors.surfacer.arguments import PATH_KEYS, SEMANTIC_KEYS, project_of, semantic_text, split_path, values_of
+from actors.surfacer.tokens import Token, count, fold, rarity, tokens
+
+LONGEST_QUERY = 1000
+_MOST_TERMS = 48
+_INFORMATIVE = 0.5
+_PATH_FILE, _PATH_FOLDER, _PATH_ASIDE, _TOOL_NAME = 1.3, 1.0, 0.8, 0.6
+_VARIABLE = re.compile(r"\{(tool_name|server|arg\.([\w.-]+))\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word to look for.
+
+    Attributes:
+        weight: rarity prior times the weight of its source; above 0.
+    """
+
+    token: Token
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to search for.
+
+    Attributes:
+        text: what the LTM is asked.
+        stage: 1 to 5, the source it came from.
+        terms: its distinct words.
+        project: the repository the call is about, folded; empty when unknown.
+        raw: the values it was made of, for the credential check; never leaves the process.
+    """
+
+    text: str
+    stage: int
+    terms: tuple[Term, ...]
+    project: str
+    raw: str
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` digest of the folded text, for telemetry and the result cache."""
+        return "sha256:" + hashlib.sha256(fold(self.text).encode("utf-8", "replace")).hexdigest()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The token set that the cooldown compares."""
+        return frozenset(term.token.text for term in self.terms) or frozenset(fold(self.text).split())
+
+
+def extract(
+    *,
+    server: str,
+    tool: str,
+    arguments: Mapping[str, object],
+    context_query: str = "",
+    template: str = "",
+    min_tokens: int = 3,
+) -> Query | None:
+    """The query of a call, or `None` when no stage is usable or the words would fit any memory.
+
+    Args:
+        template: the tool's `query_template` (`{tool_name}`, `{server}`, `{arg.NAME}`), or empty.
+        min_tokens: what makes a stage usable; `_context_query` always is.
+    """
+    project = project_of(arguments)
+    if template:
+        filled = _fill(template, server, tool, arguments)
+        if count(filled) >= min_tokens:
+            return _query(filled, 1, _terms([(filled, 1.0)]), project, filled)
+    if context_query.strip():
+        text = " ".join(context_query.split())[:LONGEST_QUERY]
+        return _query(text, 2, _terms([(text, 1.0)]), project or _path_project(arguments), context_query)
+    paths = [value for _, value in values_of(arguments, PATH_KEYS)]
+    split = [split_path(path) for path in paths]
+    project = project or next((parts.project for parts in split if parts.project), "")
+    place = [(name, _PATH_FOLDER) for parts in split for name in parts.folders]
+    files = [(parts.file, _PATH_FILE) for parts in split if parts.file]
+    is_asked = next(values_of(arguments, SEMANTIC_KEYS), None) is not None
+    # A folder beside a question (grep, glob) is where to look, not what for.
+    if any(parts.tokens >= min_tokens and (parts.is_file or not is_asked) for parts in split):
+        query = _informative(3, _terms([*files, *reversed(place)]), project, "\n".join(paths))
+        if query:
+            return query
+    matter: list[tuple[str, float]] = []
+    raw = list(paths)
+    for key, value in values_of(arguments, SEMANTIC_KEYS):
+        words, named = semantic_text(key, value)
+        matter.append((words, 1.0))
+        raw.append(value)
+        project = project or named
+    aside = [(name, _PATH_ASIDE) for name, _ in [*files, *place]]
+    if matter and sum(count(words) for words, _ in [*matter, *aside]) >= min_tokens:
+        query = _informative(4, _terms([*matter, *aside]), project, "\n".join(raw))
+        if query:
+            return query
+    if not matter and not paths and count(tool) >= min_tokens:
+        return _informative(5, _terms([(tool, _TOOL_NAME)]), project, tool)
+    return None
+
+
+def _query(text: str, stage: int, terms: tuple[Term, ...], project: str, raw: str) -> Query:
+    return Query(text, stage, terms, fold(project), raw)
+
+
+def _informative(stage: int, terms: tuple[Term, ...], project: str, raw: str) -> Query | None:
+    """A query of keywords, unless every word of it would fit any memory."""
+    if all(rarity(term.token) < _INFORMATIVE for term in terms):
+        return None
+    text = " ".join(dict.fromkeys(term.token.surface for term in terms))[:LONGEST_QUERY]
+    return _query(text, stage, terms, project, raw)
+
+
+def _terms(sources: Iterable[tuple[str, float]]) -> tuple[Term, ...]:
+    """Distinct terms in order; a word found twice keeps its higher weight."""
+    found: dict[str, Term] = {}
+    for text, boost in sources:
+        for token in tokens(text):
+            weight = rarity(token) * boost
+            known = found.get(token.text)
+            if known is None and len(found) >= _MOST_TERMS:
+                return tuple(found.values())
+            if weight > 0 and (known is None or known.weight < weight):
+                found[token.text] = Term(token, weight)
+    return tuple(found.values())
+
+
+def _path_project(arguments: Mapping[str, object]) -> str:
+    return next((p.project for _, v in values_of(arguments, PATH_KEYS) if (p := split_path(v)).project), "")
+
+
+def _fill(template: str, server: str, tool: str, arguments: Mapping[str, object]) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match[1] == "tool_name":
+            return tool
+        if match[1] == "server":
+            return server
+        found = arguments.get(match[2])
+        return " ".join(str(v) for v in found) if isinstance(found, list) else "" if found is None else str(found)
+
+    return " ".join(_VARIABLE.sub(value, template).split())[:LONGEST_QUERY]
