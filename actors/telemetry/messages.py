@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from bus.message import Blob, Reply, Request
+from bus.record import Record as Record
 
 EVENT_SCHEMA_VERSION = 1
 
@@ -146,23 +147,6 @@ AnyEvent = (
     | TuningEvent
     | FaultEvent
 )
-
-
-class Record(Request[None], frozen=True, kw_only=True):
-    """Hands over events; acknowledged once they are appended to the JSONL log.
-
-    Attributes:
-        lines: newline-terminated JSON objects, one event each.
-        dropped: events the producer had to drop since its last batch.
-        producer: who sends.
-    """
-
-    actor = "telemetry"
-    idempotent = True
-
-    lines: Blob
-    dropped: int = 0
-    producer: str = ""
 
 
 class Table(Reply, frozen=True, kw_only=True):

@@ -1,0 +1,220 @@
+"""The telemetry actor: takes events, keeps them, answers questions about them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar, TypeVarTuple
+
+import duckdb
+import msgspec
+
+from actors.telemetry import schema
+from actors.telemetry.journal import Journal
+from actors.telemetry.keeper import Keeper
+from actors.telemetry.messages import (
+    Event,
+    FaultEvent,
+    GetStats,
+    GetTelemetryHealth,
+    Query,
+    Record,
+    Stats,
+    Table,
+    TelemetryHealth,
+)
+from actors.telemetry.query import Interrupt, Result, run_read_only
+from actors.telemetry.stats import report
+from actors.telemetry.warehouse import Warehouse
+from bus.actor import Actor, Context, handles
+from bus.errors import BusError, DeadlineExceeded
+from bus.message import Blob
+from config.load import load_settings
+from config.place import Place
+from config.schema import Settings
+
+LOAD_SECONDS = 1.0
+"""Events reach the store at most about this long after the record, sooner when somebody asks."""
+RETRY_SECONDS = 10.0
+"""Between attempts while the store fails for a reason that will not pass by itself."""
+MAX_PRODUCERS = 64
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class TelemetryActor(Actor):
+    """One thread owns the record, another the store, so that a long query never keeps an event from being taken."""
+
+    name = "telemetry"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._home = place
+        self._database = place.state / "analytics.duckdb"
+        self._record_thread = ThreadPoolExecutor(1, "record")
+        self._store_thread = ThreadPoolExecutor(1, "store")
+        self._news = asyncio.Event()
+        self._dropped: dict[str, int] = {}
+        self._journal: Journal
+        self._keeper: Keeper
+
+    async def setup(self) -> None:
+        settings = (await asyncio.to_thread(load_settings, self._home)).settings
+        events = self._home.state / "events"
+        self._journal = Journal(events, keep_days=settings.telemetry.retention_days)
+        await self._on(self._record_thread, self._journal.open)
+        if self._journal.torn:
+            self.log.warning("torn_line_closed", directory=str(events))
+        warehouse = Warehouse(self._database, events / "loading.tmp", retention_days=retention_days(settings))
+        self._keeper = Keeper(self._journal, warehouse)
+        self._news.set()
+        self.spawn(self._load_forever(), name="load")
+
+    async def teardown(self) -> None:
+        if hasattr(self, "_keeper"):
+            await self._load()
+        self._record_thread.shutdown()
+        self._store_thread.shutdown()
+        if hasattr(self, "_journal"):
+            self._journal.close()
+
+    @handles(Record)
+    async def record(self, request: Record, context: Context) -> None:
+        rejected = await self._on(self._record_thread, self._journal.append, request.lines.data)
+        if rejected:
+            self.log.warning("lines_rejected", producer=request.producer, count=rejected)
+        if request.dropped:
+            known = request.producer in self._dropped or len(self._dropped) < MAX_PRODUCERS
+            producer = request.producer if known else "others"
+            self._dropped[producer] = self._dropped.get(producer, 0) + request.dropped
+            fault = FaultEvent(component=request.producer, what="events_dropped", count=request.dropped)
+            await self._append(fault)
+        self._news.set()
+
+    @handles(Query)
+    async def query(self, request: Query, context: Context) -> Table:
+        await self._load()
+        stop = _Stop()
+        run = partial(
+            run_read_only,
+            self._database,
+            request.sql,
+            max_rows=request.max_rows,
+            timeout_seconds=request.timeout_seconds,
+            started=stop.arm,
+        )
+        try:
+            found: Result = await self._read(run)
+        except asyncio.CancelledError:
+            stop()
+            raise
+        return Table(
+            columns=found.columns,
+            types=found.types,
+            rows=Blob(found.rows),
+            truncated=found.truncated,
+            pending=await self._pending(),
+        )
+
+    @handles(GetStats)
+    async def stats(self, request: GetStats, context: Context) -> Stats:
+        await self._load()
+        make = partial(
+            report,
+            self._database,
+            request.report,
+            since=request.since,
+            tool=request.tool,
+            by=request.by,
+            limit=request.limit,
+        )
+        found = await self._read(make)
+        return Stats(data=Blob(msgspec.json.encode(found)), pending=await self._pending())
+
+    @handles(GetTelemetryHealth)
+    async def health(self, request: GetTelemetryHealth, context: Context) -> TelemetryHealth:
+        return TelemetryHealth(
+            appended=self._journal.appended,
+            loaded=self._keeper.loaded,
+            pending=await self._pending(),
+            rejected=self._journal.rejected + self._keeper.unreadable,
+            dropped_by_producers=dict(self._dropped),
+            store=self._keeper.store,
+            store_error=self._keeper.store_error,
+            journal_bytes=self._journal.size,
+        )
+
+    async def _load_forever(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self._load()
+            hopeless = self._keeper.store in ("newer", "failed")
+            await asyncio.sleep(RETRY_SECONDS if hopeless else LOAD_SECONDS)
+            if self._keeper.store != "ready":
+                self._news.set()
+
+    async def _load(self) -> None:
+        before = self._keeper.store
+        await self._on(self._store_thread, self._keeper.load)
+        if self._keeper.store != before:
+            self.log.warning("store_state", store=self._keeper.store, error=self._keeper.store_error)
+        await self._report_faults()
+        await self._on(self._record_thread, self._journal.retire)
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        found = await self._on(self._store_thread, self._keeper.read, work)
+        await self._report_faults()
+        return found
+
+    async def _report_faults(self) -> None:
+        while self._keeper.faults:
+            fault = self._keeper.faults.pop()
+            self.log.error("fault", what=fault.what, detail=fault.detail)
+            await self._append(fault)
+            self._news.set()
+
+    async def _append(self, event: Event) -> None:
+        try:
+            await self._on(self._record_thread, self._journal.append, msgspec.json.encode(event))
+        except BusError as error:
+            self.log.error("own_event_lost", error=error.message)
+
+    async def _pending(self) -> int:
+        return await asyncio.to_thread(self._keeper.pending)
+
+    async def _on(self, thread: ThreadPoolExecutor, work: Callable[[*Ts], T], *arguments: *Ts) -> T:
+        return await asyncio.get_running_loop().run_in_executor(thread, work, *arguments)
+
+
+class _Stop:
+    """Ends a query whose caller has left."""
+
+    def __init__(self) -> None:
+        self._interrupt: Interrupt | None = None
+        self._stopped = False
+
+    def arm(self, interrupt: Interrupt) -> None:
+        self._interrupt = interrupt
+        if self._stopped:
+            raise DeadlineExceeded("the caller left before the query began")
+
+    def __call__(self) -> None:
+        self._stopped = True
+        if self._interrupt is not None:
+            with contextlib.suppress(duckdb.Error):  # it has just ended by itself
+                self._interrupt()
+
+
+def retention_days(settings: Settings) -> dict[str, float]:
+    """How long each kind stays in the store, in days; 0 = for ever."""
+    days: dict[str, float] = dict.fromkeys(schema.KINDS, settings.telemetry.retention_days)
+    for kind in ("surfacing", "opportunity", "feedback"):
+        days[kind] = settings.surfacing.stats_retention_days
+    days["compression_feedback"] = settings.proxy.compression_feedback.retention_days
+    days["progressive_reads"] = settings.proxy.progressive_reads.retention_days
+    return days

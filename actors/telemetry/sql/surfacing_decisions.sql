@@ -1,0 +1,5 @@
+SELECT decision, count(*) AS calls
+FROM opportunity
+WHERE {period} AND {of_tool}
+GROUP BY decision
+ORDER BY calls DESC, decision

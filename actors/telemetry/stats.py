@@ -1,0 +1,194 @@
+"""The named statistics: what `mms stats` and the stats actions show, computed by the files in `sql/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from actors.telemetry.database import opened
+from actors.telemetry.schema import sql
+from bus.errors import Refused
+
+BY = ("tool", "server", "day")
+MAX_LIMIT = 10_000
+RATINGS = ("helpful", "partially_helpful", "not_relevant", "already_known")
+
+_PERIOD = "(CAST($since AS TIMESTAMP) IS NULL OR ts >= $since)"
+_OF_TOOL = "($tool = '' OR tool = $tool OR server || '__' || tool = $tool)"
+_OF_KEY = "($tool = '' OR tool = $tool OR ends_with(tool, '__' || $tool))"
+
+Row = dict[str, Any]
+
+
+def report(
+    path: Path, name: str = "savings", *, since: str = "", tool: str = "", by: str = "tool", limit: int = 10
+) -> dict[str, Any]:
+    """One report over the analytics file, as a JSON-ready object. Blocking; needs no actor.
+
+    Times are ISO-8601 UTC strings with `Z`, ratios lie in 0 to 1 and are null when there is nothing to divide by;
+    sums over nothing are 0. Tools are named `server__tool`.
+
+    `savings`: `calls` = `live` + `cached` + `failed`, `surfaced`, `degraded`, `sessions`; `original_…`, `delivered_…`
+        and `saved_chars`, the same in `…_tokens`, `saved_ratio` (of tokens); saved = original − delivered and may be
+        below 0 where memories were added to small responses. `latency_ms` and `own_ms` (all but the upstream):
+        `{p50, p95, p99}` or null. `errors`: category → calls. `strategies`: list of `{strategy, calls, …_tokens}`.
+        `by`, `groups_total`, `groups`: the first `limit` of `{key, calls, live, …, saved_ratio, latency_ms}`, most
+        saved tokens first, days newest first. `first_ts`, `last_ts`.
+    `surfacing`: `events_total`, `distinct_tools`, `memories_shown`, `injected_chars`, `withheld` (held out, not in the
+        totals), `total_feedback`, `ratings` (rating → count), `helpful_ratio`; `tools`: list of `{tool, events,
+        memories, injected_chars, feedback, helpful, partially_helpful, not_relevant, already_known, helpful_ratio,
+        last_ts}`; `opportunities`: `{total, by_decision: decision → calls}`; `recent`: the newest `limit` of `{ts,
+        surfacing_id, tool, memory_ids, relevance, injected_chars, trace_id, ratings: memory id → rating}`.
+    `compression`: `reports_total`, `by_category` (category → reports), `tools`: `{tool, reports, last_ts}`, `recent`:
+        `{ts, tool, category, missing, trace_id}`.
+    `progressive`: `reads`, `initial_payload_chars`, `follow_up_payload_chars` (footers and memories excluded, repeats
+        counted again), `unclassified_legacy_reads`, `store_failures`; per response key, each weighing the same:
+        `responses`, `progressive` (served in slices), `follow_up_rate`, `mean_served_chars`, `mean_total_chars`,
+        `mean_coverage` (share of the text that was ever served); `tools`: the same per `tool`.
+    `tuning`: `changes_total`, `tools`: `{tool, min_score, started_at, changes, last_ts, last_reason}`, `feedback`:
+        ratings per tool with `helpful_ratio` and `negative_ratio`, `recent`: `{ts, tool, old, new, reason}`.
+    `faults`: `total`, `groups`: `{component, what, count, last_ts, last_detail}`, `recent`: `{ts, component, what,
+        detail, count, trace_id}`. Knows no tool.
+
+    Args:
+        since: ISO-8601, inclusive, UTC unless it has an offset; empty = all.
+        tool: `server__tool` or the bare tool name; empty = all.
+        by: `tool`, `server` or `day`; for `savings`.
+        limit: groups and recent rows, 0 to 10,000.
+
+    Raises:
+        Refused: unknown report, or an argument that cannot be used.
+        StateError: there is no file yet, it is in use by another process or damaged, or a program of another version
+            wrote it and no cluster has run since.
+    """
+    make = _REPORTS.get(name)
+    if make is None:
+        raise Refused(f"there is no report {name!r}; there are {', '.join(_REPORTS)}")
+    if by not in BY:
+        raise Refused(f"cannot group by {by!r}; group by {', '.join(BY)}")
+    if not 0 <= limit <= MAX_LIMIT:
+        raise Refused(f"limit is {limit}; give a number from 0 to {MAX_LIMIT}")
+    values = {"since": _instant(since), "tool": tool, "by": by, "limit": limit}
+    with opened(path, read_only=True) as connection:
+        return make(_Reader(connection, values))
+
+
+class _Reader:
+    """Runs the files of `sql/` with the values they name."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, values: dict[str, Any]) -> None:
+        self._connection = connection
+        self.values = values
+
+    def rows(self, name: str) -> list[Row]:
+        text = sql(name)
+        for mark, condition in (("{period}", _PERIOD), ("{of_tool}", _OF_TOOL), ("{of_key}", _OF_KEY)):
+            text = text.replace(mark, condition)
+        used = set(re.findall(r"\$(\w+)", text))
+        cursor = self._connection.execute(text, {key: value for key, value in self.values.items() if key in used})
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, map(_json_ready, row), strict=True)) for row in cursor.fetchall()]
+
+    def row(self, name: str) -> Row:
+        return self.rows(name)[0]
+
+
+def _savings(read: _Reader) -> Row:
+    totals = {
+        key: 0 if value is None and key.endswith(("_chars", "_tokens")) else value
+        for key, value in read.row("savings_totals").items()
+    }
+    groups = read.rows("savings_groups") if read.values["limit"] else []
+    groups_total = groups[0]["groups_total"] if groups else 0
+    for row in (totals, *groups):
+        row.pop("groups_total", None)
+        for key in ("latency_ms", "own_ms"):
+            if row.get(key) is not None:
+                row[key] = dict(zip(("p50", "p95", "p99"), (round(ms, 3) for ms in row[key]), strict=True))
+    return totals | {
+        "errors": {row["error"]: row["calls"] for row in read.rows("savings_errors")},
+        "strategies": read.rows("savings_strategies"),
+        "by": read.values["by"],
+        "groups_total": groups_total,
+        "groups": groups,
+    }
+
+
+def _surfacing(read: _Reader) -> Row:
+    tools = read.rows("surfacing_tools")
+    ratings = {rating: sum(row[rating] for row in tools) for rating in RATINGS}
+    feedback = sum(ratings.values())
+    decisions = {row["decision"]: row["calls"] for row in read.rows("surfacing_decisions")}
+    return read.row("surfacing_totals") | {
+        "total_feedback": feedback,
+        "ratings": ratings,
+        "helpful_ratio": round(ratings["helpful"] / feedback, 4) if feedback else None,
+        "tools": tools,
+        "opportunities": {"total": sum(decisions.values()), "by_decision": decisions},
+        "recent": read.rows("surfacing_recent"),
+    }
+
+
+def _compression(read: _Reader) -> Row:
+    categories = {row["category"]: row["reports"] for row in read.rows("compression_categories")}
+    return {
+        "reports_total": sum(categories.values()),
+        "by_category": categories,
+        "tools": read.rows("compression_tools"),
+        "recent": read.rows("compression_recent"),
+    }
+
+
+def _progressive(read: _Reader) -> Row:
+    overall, *tools = read.rows("progressive_tools")
+    del overall["tool"]
+    return read.row("progressive_totals") | read.row("progressive_failures") | overall | {"tools": tools}
+
+
+def _tuning(read: _Reader) -> Row:
+    tools = read.rows("tuning_tools")
+    return {
+        "changes_total": sum(row["changes"] for row in tools),
+        "tools": tools,
+        "feedback": read.rows("tuning_feedback"),
+        "recent": read.rows("tuning_recent"),
+    }
+
+
+def _faults(read: _Reader) -> Row:
+    groups = read.rows("faults_groups")
+    return {"total": sum(row["count"] for row in groups), "groups": groups, "recent": read.rows("faults_recent")}
+
+
+_REPORTS: dict[str, Callable[[_Reader], Row]] = {
+    "savings": _savings,
+    "surfacing": _surfacing,
+    "compression": _compression,
+    "progressive": _progressive,
+    "tuning": _tuning,
+    "faults": _faults,
+}
+
+
+def _instant(text: str) -> datetime | None:
+    """The UTC time that an ISO-8601 string means, without a zone, as the tables hold it."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"since is {text[:40]!r}; give a time such as 2026-11-30 or 2026-11-30T09:00:00Z") from None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+
+def _json_ready(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds") + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
+    return value
