@@ -1,0 +1,84 @@
+"""The command group. A command's module is imported when the command is used, so that `mms --help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+
+class Entry(NamedTuple):
+    """Where a command is, and its line in the list of commands (the first line of its own help)."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+COMMANDS = {
+    "add": Entry("live_upstreams", "add", "Add an upstream server."),
+    "list": Entry("live_upstreams", "list_upstreams", "List the upstream servers."),
+    "remove": Entry("upstreams", "remove", "Remove an upstream server."),
+    "enable": Entry("upstreams", "enable", "Start and show an upstream server again."),
+    "disable": Entry("upstreams", "disable", "Stop an upstream server and keep its entry."),
+    "surfacing": Entry("upstreams", "surfacing", "Show or set surfacing for an upstream server."),
+    "config": Entry("settings", "config", "The configuration: where it is, whether it is right, what it says."),
+    "up": Entry("lifecycle", "up", "Start the background cluster and wait until it is ready."),
+    "down": Entry("lifecycle", "down", "Stop the background cluster."),
+    "restart": Entry("lifecycle", "restart", "Restart one actor, or the whole cluster."),
+    "ps": Entry("lifecycle", "ps", "One line per actor."),
+    "health": Entry("health", "health", "Is everything working? Exit code 1 when something is down."),
+    "tools": Entry("tools", "tools", "The catalogue: every proxied tool, as clients see it."),
+    "stats": Entry("stats", "stats", "What was saved: tokens, money, time; and what surfacing did."),
+    "sql": Entry("sql", "sql", "Read-only SQL over the analytics store."),
+    "memory": Entry("memory", "memory", "The notes that are surfaced."),
+    "logs": Entry("logs", "logs", "The structured logs, oldest first."),
+    "version": Entry("version", "show_version", "The versions of everything that matters."),
+}
+"""In the order of `mms --help`."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and summary; imports one when it runs or shows its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(importlib.import_module(f"cli.{entry.module}"), entry.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [("gateway", "The MCP gateway on stdin and stdout; what an MCP client starts.")]
+        rows += [(name, entry.summary) for name, entry in COMMANDS.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="`mms COMMAND --help` shows a command's options and an example.",
+)
+@click.option("--config", metavar="PATH", help="Configuration file (default: ~/.memtomem/stm_proxy.json).")
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+def mms(config: str | None, debug: bool) -> None:
+    """memtomem-bus: a gateway between an AI agent and its MCP servers.
+
+    \b
+    Example:
+      mms up && mms health
+    """
+
+
+def run(argv: Sequence[str]) -> int:
+    """Runs a command line; returns the exit code. Without arguments it shows the help."""
+    from cli import output
+
+    return output.run(mms, list(argv) or ["--help"])
