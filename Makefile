@@ -1,0 +1,71 @@
+# `make demo` and `make test` work alone on a fresh clone: each target sets up what it needs.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+ARGS ?=
+
+VENV_STAMP := .venv/.installed
+NPM_STAMP := tests/fixtures/npm/node_modules/.installed
+MCP1_STAMP := .tools/mcp1/.installed
+
+.PHONY: help setup demo test lint format bench test-env clean
+
+help:
+	@echo "make setup     create .venv with everything for development"
+	@echo "make demo      the guided demonstration (no network beyond the set-up)"
+	@echo "make test      all tests; make test ARGS='tests/bus -x' for some"
+	@echo "make lint      ruff, mypy, import rules"
+	@echo "make format    let ruff format and fix"
+	@echo "make bench     what the gateway costs, beside no gateway"
+	@echo "make test-env  the official servers and the older client that some tests use"
+	@echo "make clean     remove everything that the other targets made"
+
+setup: $(VENV_STAMP)
+
+$(VENV_STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else f"Python 3.11 or later is needed, this is {sys.version.split()[0]}; run: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+# The official servers are optional: without Node.js their tests are skipped, and say so.
+$(NPM_STAMP): tests/fixtures/npm/package-lock.json
+	@if command -v npm >/dev/null; then \
+		echo "npm ci --prefix tests/fixtures/npm"; \
+		npm ci --prefix tests/fixtures/npm --no-audit --no-fund --loglevel=error && touch $@; \
+	else \
+		echo "npm is not installed: the tests with the official servers will be skipped"; \
+	fi
+
+# An environment of its own, because mcp 1.x and the mcp 2.x that we depend on exclude each other.
+$(MCP1_STAMP): tests/fixtures/clients/requirements.txt
+	$(PYTHON) -m venv .tools/mcp1
+	.tools/mcp1/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+test-env: $(NPM_STAMP) $(MCP1_STAMP)
+
+demo: $(VENV_STAMP)
+	@.venv/bin/mms demo
+
+test: $(VENV_STAMP) test-env
+	@$(PY) -m pytest $(ARGS)
+
+lint: $(VENV_STAMP)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+format: $(VENV_STAMP)
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+bench: $(VENV_STAMP)
+	@$(PY) -m tests.bench.calls $(ARGS)
+
+clean:
+	rm -rf .venv .tools tests/fixtures/npm/node_modules tests/bench/results
+	rm -rf build dist ./*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .xprocess
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

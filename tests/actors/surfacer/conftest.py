@@ -1,0 +1,173 @@
+"""A running surfacer over a notes folder of the test, with the embedded LTM as a real process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.surfacer.actor import MEMORIES, SurfacerActor
+from actors.surfacer.messages import GetSurfacerHealth, Surface, Surfaced
+from actors.telemetry.messages import AnyEvent, Record
+from actors.tuner.messages import Tuning, WatchTuning
+from bus.actor import Actor, Context, handles, streams
+from bus.client import Bus
+from bus.endpoint import Runtime
+from bus.message import Blob
+from config.place import Place
+from tests.eventually import PATIENCE_SECONDS
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Returns once the awaited condition is true; fails the test after a while."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not await condition():
+        assert time.monotonic() < end, f"not within {PATIENCE_SECONDS} s: {condition}"
+        await asyncio.sleep(0.02)
+
+
+def note(place: Place, name: str, text: str) -> None:
+    """Writes a note as a user would."""
+    path = place.home / MEMORIES / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def configure(place: Place, **surfacing: Any) -> None:
+    """Writes the configuration: these keys of `surfacing`, beside those written before."""
+    known = json.loads(place.config_file.read_text()) if place.config_file.exists() else {"surfacing": {}}
+    known["surfacing"].update(surfacing)
+    place.config_file.write_text(json.dumps(known), encoding="utf-8")
+
+
+class ScriptedLtm:
+    """The memory server of `ltm_server.py` as the LTM of a place."""
+
+    def __init__(self, place: Place) -> None:
+        self._script = place.home / "ltm.json"
+        self._calls = place.home / "ltm.calls"
+        self.told: dict[str, Any] = {}
+        self.tell(memories=[])
+        server = str(Path(__file__).with_name("ltm_server.py"))
+        configure(place, ltm_mcp_command=sys.executable, ltm_mcp_args=[server, str(self._script), str(self._calls)])
+
+    def tell(self, **script: Any) -> None:
+        """Changes what it answers from now on."""
+        self.told.update(script)
+        temporary = self._script.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.told))
+        temporary.replace(self._script)
+
+    def remember(self, **texts: str) -> None:
+        """Its memories: `name="text"`, each in a file `NAME.md`."""
+        self.tell(memories=[memory(name, text) for name, text in texts.items()])
+
+    def calls(self, tool: str) -> list[dict[str, Any]]:
+        """The arguments of the calls of a tool so far."""
+        lines = self._calls.read_text().splitlines() if self._calls.exists() else []
+        return [call["arguments"] for call in map(json.loads, lines) if call["name"] == tool]
+
+
+def memory(name: str, text: str, **fields: Any) -> dict[str, Any]:
+    """A structured hit; its id is a UUID made of the name."""
+    made = {"source": f"{name}.md", "hierarchy": name.capitalize(), "namespace": "default", "content": text}
+    return {**made, "chunk_id": memory_id(name), **fields}
+
+
+def memory_id(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+@pytest.fixture
+def ltm(place: Place) -> ScriptedLtm:
+    return ScriptedLtm(place)
+
+
+class Recorder(Actor):
+    """Stands where telemetry is, and keeps the events it is handed."""
+
+    name = "telemetry"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.received: list[AnyEvent] = []
+
+    @handles(Record)
+    async def record(self, request: Record, context: Context) -> None:
+        for line in request.lines.data.splitlines():
+            self.received.append(msgspec.json.decode(line, type=AnyEvent))
+
+
+class Rater(Actor):
+    """Stands where the tuner is, and streams what a test publishes."""
+
+    name = "tuner"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._tunings: asyncio.Queue[Tuning] = asyncio.Queue()
+
+    def publish(self, tuning: Tuning) -> None:
+        self._tunings.put_nowait(tuning)
+
+    @streams(WatchTuning)
+    async def watch(self, request: WatchTuning, context: Context) -> AsyncIterator[Tuning]:
+        while True:
+            yield await self._tunings.get()
+
+
+@pytest.fixture
+async def recorder(place: Place) -> AsyncIterator[Recorder]:
+    actor = Recorder(place)
+    await actor.start()
+    yield actor
+    await actor.stop(drain=0.1)
+
+
+@pytest.fixture
+async def rater(place: Place) -> AsyncIterator[Rater]:
+    actor = Rater(place)
+    await actor.start()
+    yield actor
+    await actor.stop(drain=0.1)
+
+
+@asynccontextmanager
+async def running(place: Place, *, ready: bool = True) -> AsyncIterator[Bus]:
+    """The surfacer of a place, and a client of its bus; waits for its LTM unless told not to."""
+    actor = SurfacerActor(place)
+    await actor.start()
+    bus = Bus(Runtime(place.runtime), "test")
+    try:
+        if ready:
+            await until(lambda: is_ready(bus))
+        yield bus
+    finally:
+        bus.close()
+        await actor.stop(drain=0.1)
+
+
+async def is_ready(bus: Bus) -> bool:
+    return (await bus.ask(GetSurfacerHealth(), timeout=5)).ltm == "ready"
+
+
+async def surface(bus: Bus, arguments: dict[str, Any] | None = None, **fields: Any) -> Surfaced:
+    """Asks for memories; a long answer of `fs.read_file` unless said otherwise."""
+    call = {"server": "fs", "tool": "read_file", "response_chars": 10_000, "session": "s1", **fields}
+    call.setdefault("advertised", f"{call['server']}__{call['tool']}")
+    return await bus.ask(Surface(arguments=Blob.of(json.dumps(arguments or {})), **call), timeout=10)
+
+
+@pytest.fixture(autouse=True)
+def without_a_memory_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No `memtomem-server` of this machine, and no settings of this environment."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")

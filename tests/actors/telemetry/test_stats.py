@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+import pytest
+
+from actors.telemetry.journal import Journal
+from actors.telemetry.messages import (
+    CompressionFeedbackEvent,
+    Event,
+    FaultEvent,
+    FeedbackEvent,
+    OpportunityEvent,
+    ProgressiveReadEvent,
+    SurfacingEvent,
+    TuningEvent,
+)
+from actors.telemetry.query import run_read_only
+from actors.telemetry.stats import report
+from actors.telemetry.warehouse import Warehouse
+from bus.errors import Refused, StateError
+from tests.actors.telemetry.events import call, lines
+
+DAY_1, DAY_2 = "2026-11-01T10:00:00Z", "2026-11-02T10:00:00Z"
+
+
+def at(second: int) -> str:
+    return f"2026-11-02T10:00:{second:02d}Z"
+
+
+def stored(directory: Path, *events: Event) -> Path:
+    journal = Journal(directory / "events")
+    journal.open()
+    assert journal.append(lines(*events)) == 0
+    warehouse = Warehouse(directory / "analytics.duckdb", directory / "loading.jsonl", retention_days={})
+    assert warehouse.load(journal.extents).rows == len(events)
+    journal.close()
+    return directory / "analytics.duckdb"
+
+
+CALLS = (
+    call(ts=DAY_1, original_chars=1000, delivered_chars=400, original_tokens=250, delivered_tokens=100, total_ms=10.0),
+    call(ts=DAY_2, original_chars=1000, delivered_chars=400, original_tokens=250, delivered_tokens=100, cached=True),
+    call(ts=DAY_2, ok=False, error="timeout", total_ms=30.0, upstream_ms=29.0, session="a"),
+    call(
+        ts=DAY_2,
+        server="git",
+        tool="log",
+        original_tokens=80,
+        delivered_tokens=90,
+        surfacing="surfaced",
+        strategy="truncate",
+        degraded="tuner",
+        session="b",
+    ),
+)
+
+
+def test_savings_add_up(tmp_path: Path) -> None:
+    found = report(stored(tmp_path, *CALLS))
+    assert (found["calls"], found["live"], found["cached"], found["failed"]) == (4, 2, 1, 1)
+    assert (found["original_chars"], found["delivered_chars"], found["saved_chars"]) == (2000, 800, 1200)
+    assert (found["original_tokens"], found["delivered_tokens"], found["saved_tokens"]) == (580, 290, 290)
+    assert found["saved_ratio"] == 0.5
+    assert (found["surfaced"], found["degraded"], found["sessions"]) == (1, 1, 3)
+    assert found["latency_ms"] == {"p50": 5.0, "p95": 27.0, "p99": 29.4}
+    assert found["own_ms"]["p99"] < 10
+    assert found["errors"] == {"timeout": 1}
+    assert [row["strategy"] for row in found["strategies"]] == ["none", "truncate"]
+    assert (found["first_ts"], found["last_ts"]) == ("2026-11-01T10:00:00.000000Z", "2026-11-02T10:00:00.000000Z")
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("tool", ["fs__read", "git__log"]),
+        ("server", ["fs", "git"]),
+        ("day", ["2026-11-02", "2026-11-01"]),
+    ],
+)
+def test_savings_are_grouped(tmp_path: Path, by: str, keys: list[str]) -> None:
+    path = stored(tmp_path, *CALLS)
+    found = report(path, by=by)
+    assert [row["key"] for row in found["groups"]] == keys
+    for number in ("calls", "live", "cached", "failed", "saved_tokens", "saved_chars"):
+        assert sum(row[number] for row in found["groups"]) == found[number]
+    first = report(path, by=by, limit=1)
+    assert [row["key"] for row in first["groups"]] == keys[:1]
+    assert first["groups_total"] == 2
+
+
+def test_period_and_tool_narrow_a_report(tmp_path: Path) -> None:
+    path = stored(tmp_path, *CALLS)
+    assert report(path, since="2026-11-02")["calls"] == 3
+    assert report(path, since="2026-11-02T10:00:00Z")["calls"] == 3, "inclusive"
+    assert report(path, since="2026-11-02T10:00:00.000001Z")["calls"] == 0
+    assert report(path, since="2026-11-02T12:00:00+02:00")["calls"] == 3
+    assert report(path, tool="log")["calls"] == report(path, tool="git__log")["calls"] == 1
+    assert report(path, tool="nope")["calls"] == 0
+
+
+@pytest.mark.parametrize("name", ["savings", "surfacing", "compression", "progressive", "tuning", "faults"])
+@pytest.mark.parametrize("limit", [0, 10])
+def test_an_empty_store_gives_zeros(tmp_path: Path, name: str, limit: int) -> None:
+    found = report(stored(tmp_path), name, limit=limit)
+    msgspec.json.encode(found)
+    assert all(not value or key == "by" for key, value in found.items() if not isinstance(value, dict)), found
+
+
+def test_surfacing_counts_what_was_shown_and_how_it_was_rated(tmp_path: Path) -> None:
+    shown: dict[str, Any] = {"server": "fs", "tool": "read"}
+    path = stored(
+        tmp_path,
+        SurfacingEvent(
+            ts=at(1), surfacing_id="s1", memory_ids=["m1", "m2"], relevance=[0.9, 0.5], injected_chars=100, **shown
+        ),
+        SurfacingEvent(ts=at(2), surfacing_id="s2", memory_ids=["m1"], injected_chars=50, server="git", tool="log"),
+        SurfacingEvent(ts=at(3), surfacing_id="s3", memory_ids=["m9"], arm="withheld", **shown),
+        FeedbackEvent(ts=at(4), surfacing_id="s1", memory_id="m1", rating="not_relevant", **shown),
+        FeedbackEvent(ts=at(5), surfacing_id="s1", memory_id="m1", rating="helpful", **shown),
+        FeedbackEvent(ts=at(6), surfacing_id="s1", memory_id="m2", rating="already_known", **shown),
+        OpportunityEvent(decision="surfaced", **shown),
+        OpportunityEvent(decision="surfaced", **shown),
+        OpportunityEvent(decision="no_query", **shown),
+    )
+    found = report(path, "surfacing")
+    assert (found["events_total"], found["distinct_tools"], found["withheld"]) == (2, 2, 1)
+    assert (found["memories_shown"], found["injected_chars"]) == (3, 150)
+    assert (found["total_feedback"], found["helpful_ratio"]) == (2, 0.5)
+    assert found["ratings"] == {"helpful": 1, "partially_helpful": 0, "not_relevant": 0, "already_known": 1}
+    assert found["opportunities"] == {"total": 3, "by_decision": {"surfaced": 2, "no_query": 1}}
+    by_tool = {row["tool"]: row for row in found["tools"]}
+    assert (by_tool["fs__read"]["events"], by_tool["fs__read"]["feedback"]) == (1, 2)
+    assert (by_tool["git__log"]["feedback"], by_tool["git__log"]["helpful_ratio"]) == (0, None)
+    assert [row["surfacing_id"] for row in found["recent"]] == ["s2", "s1"]
+    assert [row["ratings"] for row in found["recent"]] == [{}, {"m1": "helpful", "m2": "already_known"}]
+    assert found["recent"][1]["relevance"] == [0.9, 0.5]
+    assert report(path, "surfacing", limit=0)["recent"] == []
+    assert report(path, "surfacing", tool="git__log")["total_feedback"] == 0
+    ratings: list[Any] = msgspec.json.decode(
+        run_read_only(path, "SELECT memory_id, helpful FROM memory_ratings ORDER BY 1").rows
+    )
+    assert ratings == [["m1", 1], ["m2", 0]]
+
+
+def test_compression_reports_are_counted(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"server": "fs", "tool": "read"}
+    path = stored(
+        tmp_path,
+        CompressionFeedbackEvent(ts=at(1), category="truncated", missing="line 40", **where),
+        CompressionFeedbackEvent(ts=at(2), category="other", missing="the end", server="git", tool="log"),
+        CompressionFeedbackEvent(ts=at(3), category="truncated", missing="line 50", **where),
+    )
+    found = report(path, "compression", limit=1)
+    assert (found["reports_total"], found["by_category"]) == (3, {"truncated": 2, "other": 1})
+    assert [(row["tool"], row["reports"]) for row in found["tools"]] == [("fs__read", 2), ("git__log", 1)]
+    assert [row["missing"] for row in found["recent"]] == ["line 50"]
+
+
+def read(key: str, offset: int, served: int, total: int, tool: str = "read") -> ProgressiveReadEvent:
+    return ProgressiveReadEvent(
+        key_digest=key,
+        server="fs",
+        tool=tool,
+        offset=offset,
+        served_chars=served,
+        total_chars=total,
+        follow_up=offset > 0,
+        progressive=True,
+    )
+
+
+def test_progressive_weighs_each_response_the_same(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path,
+        read("a", 0, 100, 1000),
+        read("b", 0, 100, 400, tool="list"),
+        read("b", 100, 100, 400, tool="list"),
+        read("b", 150, 100, 400, tool="list"),
+        read("b", 150, 100, 400, tool="list"),
+        FaultEvent(component="compressor", what="store_failed", count=2),
+    )
+    found = report(path, "progressive")
+    assert (found["reads"], found["responses"], found["follow_up_rate"]) == (5, 2, 0.5)
+    assert (found["mean_served_chars"], found["mean_total_chars"]) == (250.0, 700.0)
+    assert found["mean_coverage"] == round((0.1 + 250 / 400) / 2, 4), "overlapping reads count once"
+    assert (found["initial_payload_chars"], found["follow_up_payload_chars"]) == (200, 300)
+    assert (found["store_failures"], found["unclassified_legacy_reads"]) == (2, 0)
+    assert [(row["tool"], row["responses"]) for row in found["tools"]] == [("fs__list", 1), ("fs__read", 1)]
+    assert report(path, "progressive", tool="list")["mean_coverage"] == 0.625
+
+
+def test_tuning_shows_the_present_threshold_and_why(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path,
+        TuningEvent(ts=at(1), tool="fs__read", old=0.35, new=0.37, reason="14 of 20 negative"),
+        TuningEvent(ts=at(2), tool="fs__read", old=0.37, new=0.39, reason="15 of 20 negative"),
+        TuningEvent(ts=at(3), tool="git__log", old=0.35, new=0.33, reason="18 of 20 helpful"),
+        FeedbackEvent(surfacing_id="s", memory_id="m", rating="not_relevant", server="fs", tool="read"),
+    )
+    found = report(path, "tuning")
+    assert found["changes_total"] == 3
+    (newest, other) = found["tools"]
+    assert (newest["tool"], newest["min_score"]) == ("git__log", 0.33)
+    assert (other["started_at"], other["min_score"], other["last_reason"]) == (0.35, 0.39, "15 of 20 negative")
+    assert [(row["tool"], row["negative_ratio"]) for row in found["feedback"]] == [("fs__read", 1.0)]
+    assert report(path, "tuning", tool="read")["changes_total"] == 2
+    assert report(path, "tuning", tool="fs__read", limit=1)["recent"][0]["new"] == 0.39
+
+
+def test_faults_are_summed(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path,
+        FaultEvent(ts=at(1), component="ltm", what="breaker_open", detail="first"),
+        FaultEvent(ts=at(2), component="ltm", what="breaker_open", detail="second", count=4),
+        FaultEvent(ts=at(3), component="upstream", what="restart"),
+    )
+    found = report(path, "faults")
+    assert found["total"] == 6
+    assert [(row["what"], row["count"], row["last_detail"]) for row in found["groups"]] == [
+        ("restart", 1, ""),
+        ("breaker_open", 5, "second"),
+    ]
+    assert found["recent"][0]["what"] == "restart"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"name": "waltz"}, {"since": "yesterday"}, {"by": "colour"}, {"limit": -1}, {"limit": 10**6}]
+)
+def test_unusable_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    with pytest.raises(Refused):
+        report(stored(tmp_path), **arguments)
+
+
+def test_no_store_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="no analytics"):
+        report(tmp_path / "analytics.duckdb")
+
+
+def test_a_file_of_an_earlier_version_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    path = stored(tmp_path, *CALLS)
+    with duckdb.connect(path) as connection:
+        connection.execute("DROP VIEW latest_ratings")
+    with pytest.raises(StateError, match="cannot be used"):
+        report(path, "surfacing")

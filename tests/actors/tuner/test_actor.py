@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.surfacer.messages import Boost, GetShown, ShownEvent
+from actors.telemetry.actor import TelemetryActor
+from actors.telemetry.messages import Query
+from actors.tuner.actor import TunerActor
+from actors.tuner.messages import (
+    MemoryRating,
+    RateSurfacing,
+    Rating,
+    Recorded,
+    ReportCompression,
+    Tuning,
+    WatchTuning,
+)
+from bus.actor import Actor, Context, handles
+from bus.client import Bus
+from bus.endpoint import Runtime
+from bus.errors import BusError, PeerUnavailable
+from config.place import Place
+from tests.eventually import eventually
+
+
+class Surfacer(Actor):
+    """Stands in for the surfacer: every event `s…` has shown m1 and m2."""
+
+    name = "surfacer"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.boosts: list[tuple[str, tuple[str, ...]]] = []
+
+    @handles(GetShown)
+    async def shown(self, request: GetShown, context: Context) -> ShownEvent:
+        if not request.surfacing_id.startswith("s"):
+            return ShownEvent()
+        return ShownEvent(found=True, server="fs", tool="read", memory_ids=("m1", "m2"))
+
+    @handles(Boost)
+    async def boost(self, request: Boost, context: Context) -> None:
+        self.boosts.append((request.surfacing_id, request.memory_ids))
+
+
+@pytest.fixture
+async def surfacer(any_place: Place) -> AsyncIterator[Surfacer]:
+    actor = Surfacer(any_place)
+    await actor.start()
+    yield actor
+    await actor.stop(drain=0.1)
+
+
+@pytest.fixture
+async def telemetry(any_place: Place) -> AsyncIterator[TelemetryActor]:
+    actor = TelemetryActor(any_place)
+    await actor.start()
+    yield actor
+    await actor.stop(drain=0.1)
+
+
+@pytest.fixture
+async def tuner(any_place: Place, telemetry: TelemetryActor) -> AsyncIterator[TunerActor]:
+    actor = TunerActor(any_place)
+    await actor.start()
+    yield actor
+    await actor.stop(drain=0.1)
+
+
+@pytest.fixture
+async def bus(tuner: TunerActor) -> AsyncIterator[Bus]:
+    client = Bus(Runtime(tuner.place.runtime), "test")
+    yield client
+    client.close()
+
+
+async def rate(bus: Bus, surfacing_id: str, *ratings: tuple[str, Rating]) -> Recorded:
+    given = tuple(MemoryRating(memory_id=memory, rating=rating) for memory, rating in ratings)
+    return await bus.ask(RateSurfacing(surfacing_id=surfacing_id, ratings=given, trace_id="t1"), timeout=10)
+
+
+async def rows(bus: Bus, sql: str) -> list[Any]:
+    found: list[Any] = msgspec.json.decode((await bus.ask(Query(sql=sql), timeout=20)).rows.data)
+    return found
+
+
+async def until_rows(bus: Bus, sql: str, expected: list[Any]) -> None:
+    found: list[Any] = []
+    for _ in range(200):
+        found = await rows(bus, sql)
+        if found == expected:
+            return
+        await asyncio.sleep(0.02)
+    assert found == expected
+
+
+async def test_a_rating_is_recorded_told_and_boosted_once(bus: Bus, surfacer: Surfacer) -> None:
+    reply = await rate(bus, "s1", ("m1", "helpful"), ("m2", "not_relevant"))
+    assert (reply.ok, reply.recorded) == (True, 2)
+    assert reply.text == "Recorded for s1: 1 helpful, 1 not_relevant."
+    await rate(bus, "s1", ("m1", "helpful"), ("m2", "not_relevant"))
+    await rate(bus, "s1", ("m1", "partially_helpful"))
+    await rate(bus, "s1", ("m1", "helpful"))
+    await until_rows(
+        bus,
+        "SELECT memory_id, rating, server, tool, trace_id FROM feedback ORDER BY ts, memory_id",
+        [
+            ["m1", "helpful", "fs", "read", "t1"],
+            ["m2", "not_relevant", "fs", "read", "t1"],
+            ["m1", "partially_helpful", "fs", "read", "t1"],
+            ["m1", "helpful", "fs", "read", "t1"],
+        ],
+    )
+    await eventually(lambda: surfacer.boosts)
+    assert surfacer.boosts == [("s1", ("m1",))]
+
+
+async def test_an_empty_memory_id_rates_the_whole_event_and_one_by_name_wins(bus: Bus, surfacer: Surfacer) -> None:
+    reply = await rate(bus, "s1", ("m2", "helpful"), ("", "not_relevant"))
+    assert reply.recorded == 2
+    await until_rows(
+        bus, "SELECT memory_id, rating FROM latest_ratings ORDER BY 1", [["m1", "not_relevant"], ["m2", "helpful"]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("surfacing_id", "ratings", "said"),
+    [
+        ("unknown", [("", "helpful")], "'unknown' is not known"),
+        ("s1", [("m1", "helpful"), ("m7", "helpful")], "'m7' is not a memory of 's1'; it has m1, m2"),
+        ("s1", [], "no rating"),
+    ],
+)
+async def test_what_cannot_be_recorded_is_said_so_and_nothing_is_stored(
+    bus: Bus, surfacer: Surfacer, surfacing_id: str, ratings: list[tuple[str, Rating]], said: str
+) -> None:
+    reply = await rate(bus, surfacing_id, *ratings)
+    assert (reply.ok, reply.recorded) == (False, 0)
+    assert said in reply.text
+    again = await rate(bus, "s1", ("m1", "helpful"))
+    assert again.ok
+    await until_rows(bus, "SELECT count(*) FROM feedback", [[1]])
+
+
+async def test_without_the_surfacer_nothing_is_recorded_and_the_caller_knows(place: Place) -> None:
+    tuner = TunerActor(place)
+    await tuner.start()
+    client = Bus(Runtime(place.runtime), "test")
+    with pytest.raises(PeerUnavailable):
+        await rate(client, "s1", ("m1", "helpful"))
+    client.close()
+    await tuner.stop(drain=0.1)
+
+
+async def test_watchers_get_the_present_state_and_each_change(bus: Bus, surfacer: Surfacer) -> None:
+    stream = bus.watch(WatchTuning())
+    assert await anext(stream) == Tuning()
+    await rate(bus, "s1", ("m1", "not_relevant"))
+    assert await anext(stream) == Tuning(invalidated={"m1": 1})
+    for number in range(2, 21):
+        await rate(bus, f"s{number}", ("m1", "not_relevant"))
+    last = await anext(stream)
+    while not last.min_scores:
+        last = await anext(stream)
+    assert last == Tuning(min_scores={"fs__read": 0.37}, demoted=("m1",), invalidated={"m1": 20})
+    later = bus.watch(WatchTuning())
+    assert await anext(later) == last
+    await until_rows(
+        bus,
+        "SELECT tool, old, new, reason FROM tuning",
+        [["fs__read", 0.35, 0.37, "20 of 20 ratings of fs__read negative (100%)"]],
+    )
+
+
+async def test_settings_are_followed(tuner: TunerActor, bus: Bus, surfacer: Surfacer) -> None:
+    tuner.place.config_file.write_text(  # type: ignore[attr-defined]
+        json.dumps(
+            {"surfacing": {"feedback_demotion_negative_threshold": 1, "context_tools": {"read": {"min_score": 0.5}}}}
+        )
+    )
+    stream = bus.watch(WatchTuning())
+    await rate(bus, "s1", ("m1", "not_relevant"))
+    while (await anext(stream)).demoted != ("m1",):
+        pass
+    for number in range(2, 25):
+        await rate(bus, f"s{number}", ("m1", "not_relevant"))
+    assert (await anext(bus.watch(WatchTuning()))).min_scores == {}, "pinned by the bare tool name"
+
+
+async def test_compression_reports_are_screened_and_kept(bus: Bus, tuner: TunerActor) -> None:
+    report = ReportCompression(
+        server="fs", tool="read", missing="the line password=hunter2", kind="truncated", trace_id="t9"
+    )
+    reply = await bus.ask(report, timeout=10)
+    assert (reply.ok, reply.recorded) == (True, 1)
+    await until_rows(
+        bus,
+        "SELECT server, tool, category, missing, trace_id FROM compression_feedback",
+        [["fs", "read", "truncated", "the line password=***", "t9"]],
+    )
+    refused = await bus.ask(ReportCompression(server="fs", tool="read", missing="  "), timeout=10)
+    assert not refused.ok
+    state = tuner._home.state
+    assert all(b"hunter2" not in file.read_bytes() for file in state.rglob("*") if file.is_file())
+
+
+async def test_a_corrupt_store_is_reported_and_ratings_go_on(
+    any_place: Place, surfacer: Surfacer, telemetry: TelemetryActor
+) -> None:
+    (any_place.state / "feedback.db").write_bytes(b"scrambled" * 1000)
+    tuner = TunerActor(any_place)
+    await tuner.start()
+    client = Bus(Runtime(any_place.runtime), "test")
+    assert (await rate(client, "s1", ("m1", "helpful"))).ok
+    await until_rows(client, "SELECT component, what FROM fault", [["tuner", "store_set_aside"]])
+    client.close()
+    await tuner.stop(drain=0.1)
+
+
+@pytest.fixture
+def tuner_process(place: Place) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "actors.tuner"], env=os.environ | place.environment(), stderr=subprocess.DEVNULL
+    )
+    yield process
+    process.kill()
+    process.wait()
+
+
+async def test_it_runs_as_a_process_and_remembers_after_a_kill(
+    place: Place, tuner_process: subprocess.Popen[bytes]
+) -> None:
+    surfacer = Surfacer(place)
+    await surfacer.start()
+    client = Bus(Runtime(place.runtime), "test")
+    reply = None
+    while reply is None:
+        try:
+            reply = await rate(client, "s1", ("m1", "already_known"))
+        except BusError:
+            continue
+    tuner_process.kill()
+    tuner_process.wait()
+    tuner = TunerActor(place)
+    await tuner.start()
+    assert (await anext(client.watch(WatchTuning()))).invalidated == {"m1": 1}
+    client.close()
+    await tuner.stop(drain=0.1)
+    await surfacer.stop(drain=0.1)

@@ -1,0 +1,77 @@
+"""A whole cluster of real processes in a scratch home."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors import ACTORS
+from bus.launch import environment
+from bus.lock import owner_of
+from cli.cluster import stop_cluster
+from config.place import Place
+from tests.eventually import eventually_blocking
+
+ROOT = Path(__file__).parent.parent.parent
+NAMES = ("supervisor", *ACTORS)
+Mms = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def home(place: Place) -> Iterator[Place]:
+    """The scratch place; whatever still runs there is ended."""
+    yield place
+    with contextlib.suppress(Exception):
+        stop_cluster(place)
+    for pid in owners(place).values():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def mms(home: Place, tmp_path: Path) -> Mms:
+    """Runs `mms` as a process."""
+
+    def run(*argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "cli", *argv]
+        env = environment(home)
+        return subprocess.run(command, cwd=tmp_path, env=env, input=stdin, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+def owners(place: Place) -> dict[str, int]:
+    """The processes that hold the cluster's names at this moment."""
+    found = {name: owner_of(place.locks / f"{name}.lock") for name in NAMES}
+    return {name: pid for name, pid in found.items() if pid}
+
+
+def until_all_run(place: Place) -> dict[str, int]:
+    """Every name's process, once all are held."""
+    eventually_blocking(lambda: len(owners(place)) == len(NAMES))
+    return owners(place)
+
+
+def has_process(pid: int) -> bool:
+    """Whether it runs; one that has ended and waits for its parent does not."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+def events(place: Place, name: str, event: str) -> list[dict[str, Any]]:
+    """The lines of a log that tell of an event."""
+    path = place.logs / f"{name}.log"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in map(json.loads, lines) if line["event"] == event]

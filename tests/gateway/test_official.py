@@ -1,0 +1,126 @@
+"""Official clients in front, official servers behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.eventually import eventually
+from tests.fixtures.home import MMS, Home
+from tests.fixtures.official import MCP1_CLIENT, mcp1_python, npm_server, python_server
+from tests.gateway.conftest import Start
+
+MODES = ("legacy", "auto", "2026-07-28")
+
+
+def repository(path: Path) -> Path:
+    """A small git repository with one commit."""
+    path.mkdir()
+    git = ["git", "-C", str(path), "-c", "user.name=T", "-c", "user.email=t@example.org"]
+    (path / "a.txt").write_text("first\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "The first commit"]):
+        subprocess.run([*git, *words], check=True)
+    return path
+
+
+@asynccontextmanager
+async def official_client(home: Home, mode: str) -> AsyncIterator[Client]:
+    """The official client of mcp 2.x on `mms gateway`, beside the home's background cluster."""
+    parameters = StdioServerParameters(command=str(MMS), args=["gateway"], env=home.environment(), cwd=str(home.path))
+    async with Client(stdio_client(parameters), mode=mode) as client:
+        yield client
+
+
+async def test_the_official_client_in_both_eras(home: Home) -> None:
+    """In front of the official git and time servers: listing, calls, errors, progress."""
+    repo = repository(home.path / "repo")
+    home.configure(
+        {
+            "git": python_server("git", "--repository", str(repo)),
+            "time": python_server("time", "--local-timezone", "UTC"),
+            "progress": home.upstream("progress"),
+        }
+    )
+    keeper = await home.gateway()
+    try:
+        await keeper.handshake()
+        await keeper.tools_with("git__git_log", "time__get_current_time", "progress__steps")
+        for mode in MODES:
+            async with official_client(home, mode) as client:
+                names = {tool.name for tool in (await client.list_tools()).tools}
+                assert {"git__git_log", "time__convert_time", "stm_proxy_read_more"} <= names
+                log = await client.call_tool("git__git_log", {"repo_path": str(repo)})
+                assert "The first commit" in log.content[0].text, mode  # type: ignore[union-attr]
+                now = await client.call_tool("time__get_current_time", {"timezone": "Asia/Seoul"})
+                assert "+09:00" in now.content[0].text  # type: ignore[union-attr]
+                failed = await client.call_tool("time__get_current_time", {"timezone": "Nowhere/At_All"})
+                assert failed.is_error
+                steps: list[float] = []
+
+                async def on_progress(
+                    progress: float, total: float | None, message: str | None, into: list[float] = steps
+                ) -> None:
+                    into.append(progress)
+
+                done = await client.call_tool("progress__steps", {"count": 3}, progress_callback=on_progress)
+                assert done.content[0].text == "done"  # type: ignore[union-attr]
+                assert steps == [1, 2, 3], mode
+    finally:
+        await keeper.close()
+        home.mms("down")
+    await eventually(lambda: not home.processes())
+
+
+async def test_a_client_of_the_sdk_before_version_2(home: Home) -> None:
+    python = mcp1_python()
+    home.serve("progress")
+    keeper = await home.gateway()
+    try:
+        await keeper.handshake()
+        await keeper.tools_with("progress__steps")
+        command = [python, str(MCP1_CLIENT), "progress__steps", '{"count":3}', "--", str(MMS), "gateway"]
+        run = await asyncio.to_thread(
+            subprocess.run, command, env=home.environment(), capture_output=True, text=True, timeout=60
+        )
+        assert run.returncode == 0, run.stderr
+        report = json.loads(run.stdout)
+        assert report["version"] == "2025-11-25"
+        assert "stm_proxy_read_more" in report["tools"]
+        assert report["content"][0]["text"] == "done"
+        assert report["progress"] == [1.0, 2.0, 3.0]
+    finally:
+        await keeper.close()
+        home.mms("down")
+    await eventually(lambda: not home.processes())
+
+
+@pytest.mark.npm
+async def test_the_official_npm_servers(home: Home, start: Start) -> None:
+    folder = home.path / "files"
+    folder.mkdir()
+    (folder / "note.txt").write_text("a note\n")
+    home.configure({"everything": npm_server("everything"), "filesystem": npm_server("filesystem", str(folder))})
+    client = await start("everything__echo", "filesystem__read_text_file")
+    assert "hello" in (await client.call("everything__echo", {"message": "hello"})).text
+    read = await client.call("filesystem__read_text_file", {"path": str(folder / "note.txt")})
+    assert "a note" in read.text
+    escape = await client.call("filesystem__read_text_file", {"path": "/etc/passwd"})
+    assert escape.result["isError"] is True
+    image = (await client.call("everything__get-tiny-image")).result["content"]
+    assert "image" in [block["type"] for block in image]
+    resources = (await client.request("resources/list")).result["resources"]
+    assert resources
+    long = await client.call(
+        "everything__trigger-long-running-operation", {"duration": 1, "steps": 4}, _meta={"progressToken": "t"}
+    )
+    assert "completed" in long.text.lower()
+    steps = [params["progress"] for method, params in client.notifications if method == "notifications/progress"]
+    assert steps == [1, 2, 3, 4]

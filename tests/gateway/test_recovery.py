@@ -1,0 +1,120 @@
+"""Servers that die, hang, flood or leave processes behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from tests.eventually import eventually
+from tests.fixtures.home import Home
+from tests.fixtures.upstreams import argv
+from tests.gateway.conftest import Start
+
+
+async def test_a_server_that_dies_in_a_call_says_so_and_comes_back(home: Home, start: Start) -> None:
+    home.serve("dying", "echo")
+    client = await start("dying__alive", "echo__text")
+    first = (await client.call("dying__alive")).text
+    for tool in ("die", "die_halfway"):
+        answer = (await client.call(f"dying__{tool}")).frame
+        assert "error" in answer or answer["result"]["isError"] is True
+        assert "dying" in str(answer)
+    assert (await client.call("echo__text", {"text": "unharmed"})).text == "unharmed"
+    assert (await client.call("dying__alive")).text != first
+
+
+async def test_reads_are_repeated_and_writes_never(home: Home, start: Start) -> None:
+    home.serve("dying")
+    client = await start("dying__die_read")
+    assert (await client.call("dying__die_read", {"once": str(home.path / "read")})).text == "recovered"
+    answer = (await client.call("dying__die_write", {"once": str(home.path / "write")})).frame
+    assert "error" in answer or answer["result"]["isError"] is True
+    calls = [e for e in home.recorded("dying", "request") if "die_write" in e["params"]]
+    assert len(calls) == 1
+
+
+async def test_a_call_that_hangs_ends_at_its_time_and_is_cancelled(home: Home, start: Start) -> None:
+    home.configure({"hanging": home.upstream("hanging", call_timeout_seconds=0.3, overall_deadline_seconds=0.3)})
+    client = await start("hanging__hang")
+    answer = (await client.call("hanging__hang")).frame
+    assert "error" in answer or answer["result"]["isError"] is True
+    await eventually(lambda: home.recorded("hanging", "cancelled"))
+    assert (await client.call("hanging__alive")).text == "alive"
+
+
+async def test_a_flood_is_a_bounded_error(home: Home, start: Start) -> None:
+    home.serve("flooding")
+    client = await start("flooding__flood")
+    answer = (await client.call("flooding__flood", {"bytes": 50_000_000})).frame
+    assert "error" in answer or answer["result"]["isError"] is True
+    assert len(str(answer)) < 4_000
+    assert (await client.call("flooding__alive")).text == "alive"
+
+
+async def test_a_large_answer_that_fits_no_clients_line_is_bounded_and_kept(home: Home, start: Start) -> None:
+    """12 MB, untouched by configuration: over the 10 MiB at which TypeScript clients hang up."""
+    home.configure({"flooding": home.upstream("flooding", compression="none")})
+    client = await start("flooding__flood")
+    answer = await client.call("flooding__flood", {"bytes": 12_000_000})
+    assert len(answer.line) <= 10 * 1024 * 1024
+    assert "stm_proxy_read_more" in str(answer.frame)
+
+
+async def test_nothing_of_a_process_group_survives(home: Home, start: Start) -> None:
+    """A shell with a background process, reconnected again and again by killing it under racing callers; then the
+    upstream actor is killed, then the supervisor."""
+    server = " ".join(argv("dying", record=home.record("tree")))
+    shell = {
+        "prefix": "tree",
+        "command": "sh",
+        "args": ["-c", f"sleep 1000 & exec {server}"],
+        "reconnect_delay_seconds": 0,
+    }
+    home.configure({"tree": {**shell, "circuit_max_failures": 0}})
+    client = await start("tree__alive")
+    for _ in range(10):
+        await asyncio.gather(client.call("tree__die"), client.call("tree__alive"))
+    pid = int((await client.call("tree__alive")).text)
+    sleepers = [line for line in home.processes().values() if line.startswith("sleep")]
+    assert len(sleepers) == 1, sleepers
+    os.kill(_process(home, "actors.upstream"), signal.SIGKILL)
+    await eventually(lambda: pid not in home.processes())
+    await client.tools_with("tree__alive")
+    assert int((await client.call("tree__alive")).text) != pid
+    sleepers = [line for line in home.processes().values() if line.startswith("sleep")]
+    assert len(sleepers) == 1, sleepers
+    os.kill(_process(home, "cli.supervise"), signal.SIGKILL)
+    client.close_input()
+    await client.wait()
+    await eventually(lambda: not home.processes())
+
+
+async def test_descriptors_do_not_grow_with_reconnects(home: Home, start: Start) -> None:
+    home.configure({"dying": home.upstream("dying", reconnect_delay_seconds=0, circuit_max_failures=0)})
+    client = await start("dying__alive")
+    await client.call("dying__die")
+    await client.call("dying__alive")
+    actor = _process(home, "actors.upstream")
+    before = len(os.listdir(f"/proc/{actor}/fd"))
+    for _ in range(10):
+        await client.call("dying__die")
+        await client.call("dying__alive")
+    await eventually(lambda: len(os.listdir(f"/proc/{actor}/fd")) <= before + 2)
+
+
+async def test_the_upstream_actor_comes_back_under_a_connected_client(home: Home, start: Start) -> None:
+    home.serve("echo", "slow")
+    client = await start("echo__text", "slow__block")
+    _, held = await client.begin_call("slow__block", {"key": "lost"})
+    await eventually(lambda: len(home.recorded("slow", "request")) >= 3)
+    os.kill(_process(home, "actors.upstream"), signal.SIGKILL)
+    lost = (await held).frame
+    assert "error" in lost or lost["result"]["isError"] is True
+    assert (await client.call("echo__text", {"text": "again"})).text == "again"
+
+
+def _process(home: Home, word: str) -> int:
+    """The process whose command line holds `word`."""
+    (found,) = [pid for pid, line in home.processes().items() if word in line]
+    return found

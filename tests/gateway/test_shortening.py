@@ -1,0 +1,104 @@
+"""What comes back when an answer is too long: valid, smaller, honest about what is missing, and recoverable."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+from tests.fixtures.home import Home
+from tests.fixtures.mcp_client import McpClient
+from tests.fixtures.servers.good import CHANNELS, log_text, long_text
+from tests.gateway.conftest import Start
+
+
+def key_in(text: str) -> str:
+    found = re.search(r'stm_proxy_read_more\(key="([^"]+)"', text)
+    assert found, text[-500:]
+    return found[1]
+
+
+async def read_all(client: McpClient, key: str) -> str:
+    """The original, slice by slice."""
+    text = ""
+    while True:
+        answer = (await client.call("stm_proxy_read_more", {"key": key, "offset": len(text)})).text
+        body, _, footer = answer.rpartition("\n---\n[progressive: chars=")
+        assert footer, answer[-300:]
+        text += body
+        if "has_more=False" in footer:
+            return text
+
+
+async def test_a_count_field_keeps_its_word(home: Home, start: Start) -> None:
+    """120 items under a tight budget: what is left out is said in the source's units, and all of it can be read."""
+    home.configure({"echo": home.upstream("echo", max_result_chars=300)}, untouched_chars=100)
+    client = await start("echo__count_field")
+    text = (await client.call("echo__count_field")).text
+    kept = re.findall(r'"?(r\d+)"?', text)
+    if len(set(kept)) < 120:
+        assert "of 120" in text
+        assert await read_all(client, key_in(text)) == CHANNELS
+    assert '"total":120' in text.replace(" ", "") or "total" in text
+
+
+async def test_the_needles_of_a_log_survive(home: Home, start: Start) -> None:
+    home.serve("mixed")
+    client = await start("mixed__log")
+    source = log_text(2_000)
+    text = (await client.call("mixed__log", {"lines": 2_000})).text
+    assert len(text) <= 16_000
+    for needle in ("FATAL worker-3 disk /dev/sdz9 is gone (errno 5)", "ImportError: cannot import name 'frobnicate'"):
+        assert needle in text
+    assert "1 failed, 1999 passed in 12.3s" in text
+    assert await read_all(client, key_in(text)) == source
+
+
+async def test_never_larger_and_never_over_budget(home: Home, start: Start) -> None:
+    home.serve("mixed")
+    client = await start("mixed__long")
+    for chars in (2_000, 2_001, 3_000, 15_900, 16_100, 60_000):
+        text = (await client.call("mixed__long", {"chars": chars})).text
+        assert len(text) <= min(chars, 16_000)
+        if text != long_text(chars):
+            assert await read_all(client, key_in(text)) == long_text(chars)
+
+
+async def test_an_unknown_key_says_so(home: Home, start: Start) -> None:
+    home.serve("echo")
+    client = await start("echo__echo")
+    for tool, arguments in (
+        ("stm_proxy_read_more", {"key": "nothing"}),
+        ("stm_proxy_select_chunks", {"key": "nothing", "sections": ["a"]}),
+    ):
+        result = (await client.call(tool, arguments)).result
+        assert result["isError"] is True
+
+
+async def test_a_repeated_read_comes_from_the_cache(home: Home, start: Start) -> None:
+    home.serve("echo")
+    client = await start("echo__count")
+    assert [(await client.call("echo__count")).text for _ in range(3)] == ["1", "1", "1"]
+    assert [(await client.call("echo__count_uncached")).text for _ in range(2)] == ["2", "3"]
+
+
+async def test_the_compressor_may_be_down(home: Home, start: Start) -> None:
+    """The answer keeps to its budget by plain truncation, and can still be read to its end."""
+    home.serve("mixed")
+    client = await start("mixed__long")
+    (compressor,) = [pid for pid, line in home.processes().items() if "actors.compressor" in line]
+
+    os.kill(compressor, signal.SIGSTOP)
+    try:
+        text = (await client.call("mixed__long", {"chars": 40_000}, patience=60)).text
+        assert len(text) <= 16_000
+        assert await read_all(client, key_in(text)) == long_text(40_000)
+    finally:
+        os.kill(compressor, signal.SIGCONT)
+
+
+async def test_the_query_argument_is_taken_out(home: Home, start: Start) -> None:
+    home.serve("echo")
+    client = await start("echo__echo")
+    assert json.loads((await client.call("echo__echo", {"a": 1, "_context_query": "why"})).text) == {"a": 1}
