@@ -6,13 +6,17 @@ import os
 import sys
 
 
+COMPLETION_VARIABLE = "_MMS_COMPLETE"
+"""Set by a shell that asks for its completions."""
+
+
 def main() -> int:
     """Runs `mms`; returns the exit code."""
     _without_shadows()
     argv = sys.argv[1:]
     if argv[:1] == ["gateway"]:
         return _gateway(argv[1:])
-    if not argv and not sys.stdin.isatty():  # an MCP client has started us on a pipe
+    if not argv and COMPLETION_VARIABLE not in os.environ and not _is_terminal():  # an MCP client has started us
         return _gateway([])
     from cli.main import run
 
@@ -23,6 +27,10 @@ def _gateway(argv: list[str]) -> int:
     from cli.gateway import run
 
     return run(argv)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _without_shadows() -> None:

@@ -30,11 +30,13 @@ COMMANDS = {
     "restart": Entry("lifecycle", "restart", "Restart one actor, or the whole cluster."),
     "ps": Entry("lifecycle", "ps", "One line per actor."),
     "health": Entry("health", "health", "Is everything working? Exit code 1 when something is down."),
+    "call": Entry("call", "call", "Call a tool the way a client would: cached, shortened, with memories."),
     "tools": Entry("tools", "tools", "The catalogue: every proxied tool, as clients see it."),
     "stats": Entry("stats", "stats", "What was saved: tokens, money, time; and what surfacing did."),
     "sql": Entry("sql", "sql", "Read-only SQL over the analytics store."),
     "memory": Entry("memory", "memory", "The notes that are surfaced."),
     "logs": Entry("logs", "logs", "The structured logs, oldest first."),
+    "demo": Entry("demo", "demo", "Watch the product at work, on real input, in under a minute."),
     "version": Entry("version", "show_version", "The versions of everything that matters."),
 }
 """In the order of `mms --help`."""
@@ -44,9 +46,11 @@ class LazyGroup(click.Group):
     """Knows its commands by name and summary; imports one when it runs or shows its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return ["gateway", *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "gateway":
+            return gateway
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -55,7 +59,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [("gateway", "The MCP gateway on stdin and stdout; what an MCP client starts.")]
+        rows = [("gateway", gateway.get_short_help_str(limit=100))]
         rows += [(name, entry.summary) for name, entry in COMMANDS.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
@@ -75,6 +79,18 @@ def mms(config: str | None, debug: bool) -> None:
     Example:
       mms up && mms health
     """
+
+
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def gateway(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+    """The MCP gateway on stdin and stdout; what an MCP client starts."""
+    # Reached after options of the program only (`mms --config PATH gateway`); the short way is in `entry`.
+    from cli.gateway import run as serve
+
+    config = ctx.find_root().params["config"]
+    ctx.exit(serve([*(["--config", config] if config else []), *arguments]))
 
 
 def run(argv: Sequence[str]) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -125,7 +124,7 @@ def _runtime_for(state: Path, config: Path, env: Mapping[str, str]) -> Path:
     candidates = [Path(base) / name] if base and Path(base).is_dir() else []
     if not candidates:
         candidates.append(state / "run" / name)
-    candidates.append(Path(tempfile.gettempdir()) / f"{name}-{os.getuid()}")
+    candidates.append(Path(env.get("TMPDIR") or "/tmp") / f"{name}-{os.getuid()}")  # noqa: S108 (owner is checked)
     for path in candidates:
         if len(str(path).encode()) + LONGEST_SOCKET_NAME <= MAX_SOCKET_PATH:
             return path

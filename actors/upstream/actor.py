@@ -34,7 +34,7 @@ class UpstreamActor(Actor):
         watcher = ConfigWatcher(self._place)
         client_name = os.environ.get("MMS_CLIENT_SERVER_NAME") or DEFAULT_CLIENT_SERVER_NAME
         self._pool = Pool(self._place.state / "catalogue.json", self._place.groups, client_name, self.log)
-        self._pool.config_error = watcher.error
+        self._pool.config_error = _config_error(watcher)
         await self._pool.start(watcher.current.settings)
         self.spawn(self._follow(watcher), name="follow-configuration")
 
@@ -76,9 +76,15 @@ class UpstreamActor(Actor):
 
     async def _follow(self, watcher: ConfigWatcher) -> None:
         async for loaded in watcher:
-            self._pool.config_error = watcher.error
+            self._pool.config_error = _config_error(watcher)
             if watcher.error:
                 self.log.warning("config_unusable", error=watcher.error)
             else:
                 self.log.info("config_loaded", generation=loaded.generation)
             await self._pool.apply(loaded.settings)
+
+
+def _config_error(watcher: ConfigWatcher) -> str:
+    """What people must know of a configuration that cannot be used, wholly or in part."""
+    errors = [problem.message for problem in watcher.current.problems if problem.level == "error"]
+    return watcher.error or (errors[0] if errors else "")
