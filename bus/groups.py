@@ -10,10 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 MARK_VARIABLE = "MMS_GROUP"
+LOOK_SECONDS = 0.01
+MOST_LOOKS = 100
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,24 @@ def forget(group: Group) -> None:
 
 
 def kill(group: Group) -> int:
-    """SIGKILL to every member and marked descendant; returns how many processes were there."""
-    members = _members(group)
-    for pid in members:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    return len(members)
+    """SIGKILL to every member and marked descendant; returns how many processes were there. Blocks for some 20 ms.
+
+    A process that forks or calls exec at this very moment can be missed once, so it ends only after two looks in a row
+    that find nobody.
+    """
+    killed: set[int] = set()
+    quiet = 0
+    for _ in range(MOST_LOOKS):
+        members = _members(group)
+        quiet = 0 if members else quiet + 1
+        if quiet == 2:
+            break
+        for pid in members:
+            killed.add(pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(LOOK_SECONDS)
+    return len(killed)
 
 
 def reap(directory: Path, *, dead_owner: int = 0) -> int:
@@ -54,8 +69,7 @@ def reap(directory: Path, *, dead_owner: int = 0) -> int:
     killed = 0
     for group in recorded(directory):
         if group.owner == dead_owner or not _is_alive(group.owner):
-            while found := kill(group):  # a member may have forked between listing and killing
-                killed += found
+            killed += kill(group)
             forget(group)
     return killed
 

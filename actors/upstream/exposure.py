@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from actors.upstream.messages import ToolEntry, Withheld
+from actors.upstream.references import dangling
 from bus import jsonrpc
 
 MAX_NAME = 64
@@ -179,6 +180,9 @@ def _checked_schema(parts: dict[str, msgspec.Raw]) -> bytes:
     for key in ("properties", "required"):
         if key in members and _is_null(members[key]):
             raise _Unfit("invalid_schema", f"its inputSchema has {key}: null, for which clients refuse a whole list")
+    reference = dangling(jsonrpc.value(raw))
+    if reference:
+        raise _Unfit("invalid_schema", f"its inputSchema refers to {reference}, which does not exist")
     return bytes(raw)
 
 
