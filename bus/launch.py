@@ -26,11 +26,6 @@ class Place(Protocol):
     def logs(self) -> Path: ...
     @property
     def locks(self) -> Path: ...
-    @property
-    def groups(self) -> Path: ...
-    @property
-    def runtime(self) -> Path | None: ...
-    def prepare(self) -> None: ...
     def environment(self) -> dict[str, str]: ...
 
 
@@ -49,7 +44,7 @@ class ChildSpec:
     stops_last: bool = False
 
 
-def launch(spec: ChildSpec, place: Place, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def launch(spec: ChildSpec, place: Place) -> subprocess.Popen[bytes]:
     """Starts a child in the private working directory. Call it from the main thread: the child asks the kernel to be
     told when the thread that started it ends.
 
@@ -60,17 +55,17 @@ def launch(spec: ChildSpec, place: Place, env: Mapping[str, str] | None = None) 
         return subprocess.Popen(
             spec.argv,
             cwd=place.locks,
-            env={**environment(place, env), PARENT_VARIABLE: str(os.getpid())},
+            env={**environment(place), PARENT_VARIABLE: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
 
 
-def environment(place: Place, env: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(place: Place) -> dict[str, str]:
     """The environment of a process of ours: what shadows our modules taken out, the place put in."""
     left_out = (*SHADOWING, PARENT_VARIABLE)
-    inherited = {name: value for name, value in (env or os.environ).items() if name not in left_out}
+    inherited = {name: value for name, value in os.environ.items() if name not in left_out}
     return {**inherited, **place.environment()}
 
 

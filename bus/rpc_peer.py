@@ -41,7 +41,7 @@ class RpcError(BusError):
 class TooLarge(BusError):
     """The answer is longer than the limit and was not kept."""
 
-    code = "response_too_large"
+    code = "line_too_long"
 
 
 class _Discarding:

@@ -12,11 +12,13 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from bus import envelope, groups
+from bus import actor, envelope, groups
+from bus import launch as launching
 from bus.actor import Actor, Context, handles, streams
 from bus.errors import BusError, Refused
-from bus.launch import ChildSpec, Place, last_words, launch, orphans, output, write_census
+from bus.launch import ChildSpec, last_words, launch, orphans, output, write_census
 from bus.lock import owner_of
 from bus.supervision import (
     ChildState,
@@ -34,6 +36,10 @@ from bus.supervision import (
 
 POLL_SECONDS = 0.02
 REAP_SECONDS = 2.0
+
+
+class Place(actor.Place, launching.Place, Protocol):
+    """What a supervisor must know of where its cluster lives (`config.place.Place`)."""
 
 
 @dataclass(frozen=True)
@@ -390,4 +396,4 @@ def _wait(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, exi
 def _ending(returncode: int, last_line: str) -> str:
     if returncode < 0:
         return f"killed by {signal.Signals(-returncode).name}"
-    return f"exit {returncode}: {last_line}" if last_line else f"exit {returncode}"
+    return f"exit {returncode}: {last_line}" if returncode and last_line else f"exit {returncode}"
