@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-
-from bus.lock import owner_of
 
 SHADOWING = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
 """Variables with which a project could put modules of its own before ours."""
 PARENT_VARIABLE = "MMS_PARENT"
 """Tells a child whom it belongs to, so that it notices a parent that died before the child could look."""
-CENSUS = "children"
 TAIL_BYTES = 4_096
 
 
@@ -91,27 +87,6 @@ def last_words(logs: Path, name: str) -> str:
     except OSError:
         return ""
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def write_census(place: Place, children: Mapping[str, int]) -> None:
-    """Writes down which processes belong to the supervisor, for the one that comes after it."""
-    path = place.locks / CENSUS
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text("".join(f"{name} {pid}\n" for name, pid in children.items()))
-    temporary.replace(path)
-
-
-def orphans(place: Place) -> dict[str, int]:
-    """Actors that a dead supervisor has left and that have not ended yet: name → process id.
-
-    Meaningful only while no supervisor runs, or to the one that has just taken the name.
-    """
-    try:
-        lines = (place.locks / CENSUS).read_text().splitlines()
-    except OSError:
-        return {}
-    listed = [line.split(" ", 1) for line in lines if " " in line]
-    return {name: int(pid) for name, pid in listed if pid == str(owner_of(place.locks / f"{name}.lock"))}
 
 
 def _private(path: str, flags: int) -> int:

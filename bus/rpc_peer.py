@@ -28,6 +28,14 @@ SAMPLE_BYTES = 200
 _ID_AT_EDGE = re.compile(rb'"id"\s*:\s*(\d+)\s*[,}]')
 
 
+class _ErrorObject(msgspec.Struct):
+    code: int
+    message: str
+
+
+_error_decoder = msgspec.json.Decoder(_ErrorObject)
+
+
 class RpcError(BusError):
     """The peer answered with a JSON-RPC error; `raw` is the JSON of its error object."""
 
@@ -245,7 +253,8 @@ class RpcPeer(ChildProtocol):
         try:
             frame, line = jsonrpc.parse(line)
         except jsonrpc.FrameError as error:
-            future = self._waiting.pop(int(error.id), None) if error.id.isdigit() else None
+            id_ = jsonrpc.scan_id(line)
+            future = self._waiting.pop(int(id_), None) if id_.isdigit() else None
             if future is not None and not future.done():
                 future.set_exception(RpcError(f"the answer of {self.name} is unreadable: {error.message}"))
             else:
@@ -271,7 +280,12 @@ class RpcPeer(ChildProtocol):
             return  # cancelled meanwhile, or never asked
         if frame.error is not msgspec.UNSET and bytes(frame.error) != b"null":
             error = bytes(frame.error)
-            future.set_exception(RpcError(_message_of(error), raw=error))
+            try:
+                found = _error_decoder.decode(error)
+            except msgspec.MsgspecError:
+                future.set_exception(RpcError(f"{self.name} answered with an error that is none (no code or message)"))
+            else:
+                future.set_exception(RpcError(found.message, raw=error))
             return
         result = b"" if frame.result is msgspec.UNSET else bytes(frame.result)
         if result[:1] == b"{":
@@ -308,10 +322,3 @@ class RpcPeer(ChildProtocol):
             if not future.done():
                 future.set_exception(PeerUnavailable(f"{self.name} went away before it answered"))
 
-
-def _message_of(error: bytes) -> str:
-    try:
-        found = jsonrpc.value(error)
-    except msgspec.DecodeError:
-        return "unreadable error"
-    return str(found.get("message", "")) if isinstance(found, dict) else str(found)

@@ -7,22 +7,21 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from bus import actor, envelope, groups
 from bus import launch as launching
-from bus.actor import Actor, Context, handles, streams
+from bus.actor import DRAIN_SECONDS, Actor, Context, handles, streams
+from bus.census import note_stopping, orphans, write_census
 from bus.errors import BusError, Refused
-from bus.launch import ChildSpec, last_words, launch, orphans, output, write_census
+from bus.launch import ChildSpec, last_words, launch, output
 from bus.lock import owner_of
+from bus.supervised import Supervised, Timing
 from bus.supervision import (
     ChildState,
-    ChildStateName,
     ClusterState,
     GetCluster,
     Held,
@@ -43,111 +42,12 @@ class Place(actor.Place, launching.Place, Protocol):
 
 
 @dataclass(frozen=True)
-class Timing:
-    """The supervisor's times, in seconds, and its restart budget.
-
-    Attributes:
-        ready: from a child's start to its first answer that says ready.
-        ping / hung: how often a child is asked for a sign of life; without one for `hung` it is killed.
-        backoff / backoff_limit: the pause before a restart doubles from one to the other.
-        healthy: a child that has been ready for so long starts again at the shortest pause.
-        budget / window: restarts that a child may have within the window.
-        stop: from TERM to KILL.
-    """
-
-    ready: float = 30.0
-    ping: float = 5.0
-    hung: float = 30.0
-    backoff: float = 0.1
-    backoff_limit: float = 10.0
-    healthy: float = 30.0
-    budget: int = 5
-    window: float = 60.0
-    stop: float = 8.0
-
-
-@dataclass(frozen=True)
 class Fault:
     """A child that ended by itself: `what` is `restarted` or `down`."""
 
     name: str
     what: str
     detail: str
-
-
-class _Child:
-    """One process and its history."""
-
-    def __init__(self, spec: ChildSpec, timing: Timing) -> None:
-        self.spec = spec
-        self.process: subprocess.Popen[bytes] | None = None
-        self.exited = asyncio.Event()
-        self.ready = asyncio.Event()
-        self.asked = asyncio.Event()
-        """Set while somebody wants it restarted."""
-        self.state: ChildStateName = "starting"
-        self.restarts = 0
-        self.last_exit = ""
-        self.verdict = ""
-        self.started = 0.0
-        self._ready_at: float | None = None
-        self._timing = timing
-        self._recent: deque[float] = deque()
-        self._pause = timing.backoff
-
-    @property
-    def pid(self) -> int:
-        return 0 if self.process is None else self.process.pid
-
-    def run(self, process: subprocess.Popen[bytes]) -> None:
-        """Takes over a process that has just been started."""
-        self.process = process
-        self.exited = asyncio.Event()
-        self.ready.clear()
-        self.state, self.verdict, self.started, self._ready_at = "starting", "", time.time(), None
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=_wait, args=(process, loop, self.exited), daemon=True).start()
-
-    def is_ready(self) -> None:
-        self.state, self._ready_at = "ready", time.monotonic()
-        self.ready.set()
-
-    def ready_seconds(self) -> float:
-        return 0.0 if self._ready_at is None else time.monotonic() - self._ready_at
-
-    def is_alive(self) -> bool:
-        return self.process is not None and not self.exited.is_set()
-
-    def signal(self, number: int) -> None:
-        if self.process is not None and not self.exited.is_set():
-            self.process.send_signal(number)
-
-    def kill(self, verdict: str) -> None:
-        """Ends it for a reason that stands in `last_exit` afterwards."""
-        self.verdict = verdict
-        self.signal(signal.SIGKILL)
-
-    def forgive(self) -> None:
-        """Forgets earlier failures."""
-        self._recent.clear()
-        self._pause = self._timing.backoff
-
-    def next_pause(self, ready_seconds: float) -> float | None:
-        """Seconds to wait before the next start; `None` when the budget is spent.
-
-        Args:
-            ready_seconds: how long the incarnation that ended had been ready.
-        """
-        now = time.monotonic()
-        while self._recent and self._recent[0] <= now - self._timing.window:
-            self._recent.popleft()
-        if len(self._recent) >= self._timing.budget:
-            return None
-        self._recent.append(now)
-        if ready_seconds >= self._timing.healthy:
-            self._pause = self._timing.backoff
-        pause, self._pause = self._pause, min(self._pause * 2, self._timing.backoff_limit)
-        return pause
 
 
 class Supervisor(Actor):
@@ -181,16 +81,20 @@ class Supervisor(Actor):
         self._timing = timing or Timing()
         self._started_early = {specs[0].name: first} if first is not None else {}
         self._on_fault = on_fault
-        self._children = {spec.name: _Child(spec, self._timing) for spec in specs}
+        self._children = {spec.name: Supervised(spec, self._timing) for spec in specs}
         self._holders = 0
         self._idle_clock: asyncio.TimerHandle | None = None
 
     async def setup(self) -> None:
-        left = orphans(self._place)
+        left = orphans(self._place.locks)
         for child in self._children.values():
             self.spawn(self._keep(child, left.get(child.spec.name, 0)), name=f"keep-{child.spec.name}")
         self.spawn(self._reap(0), name="reap-stale-groups")
         self._restart_idle_clock()
+
+    async def stop(self, drain: float = DRAIN_SECONDS) -> None:
+        note_stopping(self._place.locks)
+        await super().stop(drain)
 
     async def teardown(self) -> None:
         self._stop_idle_clock()
@@ -230,9 +134,9 @@ class Supervisor(Actor):
         child = self._children.get(request.name)
         if child is None:
             raise Refused(f"there is no actor {request.name!r}; there are {', '.join(self._children)}")
-        child.ready.clear()
         child.asked.set()
         await self._end([child])
+        child.ready.clear()
         await child.ready.wait()
         return self._child_state(child)
 
@@ -248,14 +152,14 @@ class Supervisor(Actor):
             idle_exit_seconds=None if self._idle_clock is None else max(0.0, self._idle_clock.when() - loop.time()),
         )
 
-    async def _keep(self, child: _Child, orphan: int) -> None:
+    async def _keep(self, child: Supervised, orphan: int) -> None:
         """Runs a child again and again."""
         if orphan:
             await self._outlast(child.spec.name, orphan)
         while True:
             ready_seconds = await self._run(child)
             if not child.asked.is_set():
-                pause = child.next_pause(ready_seconds)
+                pause = child.next_pause(ready_seconds, time.monotonic())
                 self._died(child, pause)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(child.asked.wait(), pause)
@@ -264,7 +168,7 @@ class Supervisor(Actor):
                 child.forgive()
             child.restarts += 1
 
-    async def _run(self, child: _Child) -> float:
+    async def _run(self, child: Supervised) -> float:
         """One incarnation, from its start to its end; returns for how many seconds it was ready."""
         try:
             process = self._started_early.pop(child.spec.name, None) or launch(child.spec, self._place)
@@ -272,7 +176,7 @@ class Supervisor(Actor):
             child.last_exit = f"cannot start {child.spec.argv[0]}: {error.strerror}"
             return 0.0
         child.run(process)
-        write_census(self._place, {c.spec.name: c.process.pid for c in self._children.values() if c.process})
+        write_census(self._place.locks, {c.spec.name: c.process.pid for c in self._children.values() if c.process})
         health = self.spawn(self._watch_health(child), name=f"health-{child.spec.name}")
         try:
             await child.exited.wait()
@@ -283,7 +187,7 @@ class Supervisor(Actor):
         await asyncio.wait([self.spawn(self._reap(process.pid), name="reap")], timeout=REAP_SECONDS)
         return child.ready_seconds()
 
-    async def _watch_health(self, child: _Child) -> None:
+    async def _watch_health(self, child: Supervised) -> None:
         """Kills a child that does not become ready, or that lives and does not answer any more."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timing.ready
@@ -307,7 +211,7 @@ class Supervisor(Actor):
                 child.kill(f"gave no sign of life for {self._timing.hung:g} s")
                 return
 
-    async def _answers(self, child: _Child) -> bool:
+    async def _answers(self, child: Supervised) -> bool:
         seconds = self._timing.ping
         try:
             header = await self.bus.ping(child.spec.name, timeout=seconds, wait=seconds)
@@ -326,7 +230,7 @@ class Supervisor(Actor):
             await asyncio.sleep(POLL_SECONDS)
         await self._reap(orphan)
 
-    async def _end(self, children: Sequence[_Child]) -> None:
+    async def _end(self, children: Sequence[Supervised]) -> None:
         """TERM, then KILL to what is left after the bound."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             left = [child for child in children if child.is_alive()]
@@ -344,7 +248,7 @@ class Supervisor(Actor):
         if killed:
             self.log.warning("left_behind_processes_killed", owner=owner, count=killed)
 
-    def _died(self, child: _Child, pause: float | None) -> None:
+    def _died(self, child: Supervised, pause: float | None) -> None:
         child.state = "down" if pause is None else "restarting"
         name, reason = child.spec.name, child.last_exit
         if pause is None:
@@ -357,7 +261,7 @@ class Supervisor(Actor):
         if self._on_fault is not None:
             self._on_fault(fault)
 
-    def _child_state(self, child: _Child) -> ChildState:
+    def _child_state(self, child: Supervised) -> ChildState:
         return ChildState(
             name=child.spec.name,
             pid=child.pid if child.is_alive() else 0,
@@ -385,12 +289,6 @@ class Supervisor(Actor):
 
 def _leave() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _wait(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, exited: asyncio.Event) -> None:
-    process.wait()
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(exited.set)
 
 
 def _ending(returncode: int, last_line: str) -> str:

@@ -9,11 +9,14 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from actors.upstream.messages import Catalogue
 from bus import jsonrpc
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.outbox import Outbox
+from cli.catalogue import SILENT_SECONDS, catalogue_when, is_settled
 from cli.cluster import ensure_cluster
 from cli.context import current_place, usable_settings
 from cli.output import FAILED, USAGE, Answer, Failure, answers, printable, talk
@@ -25,21 +28,19 @@ from gateway.pipeline import Pipeline
 from gateway.protocol import Protocol, Session
 from gateway.tools import OwnTools
 
-SILENT_SECONDS = 1.0
-"""Waiting that takes longer than this is said."""
 LAST_EVENTS_SECONDS = 1.0
 
 
 class _Answer(msgspec.Struct):
     """The JSON-RPC response to the call."""
 
-    result: msgspec.Raw | None = None
-    error: msgspec.Raw | None = None
+    result: msgspec.Raw | UnsetType = UNSET
+    error: msgspec.Raw | UnsetType = UNSET
 
 
 class _Result(msgspec.Struct, rename="camel"):
     content: list[dict[str, Any]] = []
-    structured_content: msgspec.Raw | None = None
+    structured_content: msgspec.Raw | UnsetType = UNSET
     is_error: bool = False
 
 
@@ -62,15 +63,15 @@ def call(tool: str, arguments: str) -> Answer:
     settings = usable_settings(place).settings
     ensure_cluster(place)
     answer = msgspec.json.decode(asyncio.run(_through_gateway(place, settings, tool, raw)), type=_Answer)
-    if answer.error is not None:
+    if answer.error is not UNSET:
         message = str(jsonrpc.value(answer.error).get("message", ""))
         data = {"tool": tool, "rpc_error": answer.error}
         return Answer(data=data, talk=printable(message), exit_code=FAILED, error="rpc_error", message=message)
-    if answer.result is None:
+    if answer.result is UNSET:
         raise Failure("no_answer", f"{tool} answered with nothing")
     result = msgspec.json.decode(answer.result, type=_Result)
     text = "\n".join(_shown(block) for block in result.content)
-    if not result.content and result.structured_content is not None:
+    if not result.content and result.structured_content is not UNSET:
         text = bytes(result.structured_content).decode()
     return Answer(
         data={"tool": tool, "result": answer.result},
@@ -97,6 +98,8 @@ async def _through_gateway(place: Place, settings: Settings, tool: str, argument
     following = asyncio.ensure_future(catalogue.follow())
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     try:
+        if tool not in own:
+            await catalogue_when(bus, lambda now: is_settled(now) or _has(now, tool), "the servers")
         protocol.handle(session, msgspec.json.encode(request))
         done, _ = await asyncio.wait([answered], timeout=SILENT_SECONDS)
         if not done:
@@ -108,6 +111,10 @@ async def _through_gateway(place: Place, settings: Settings, tool: str, argument
         await asyncio.gather(following, return_exceptions=True)
         await events.close(LAST_EVENTS_SECONDS)
         bus.close()
+
+
+def _has(catalogue: Catalogue, tool: str) -> bool:
+    return any(entry.name == tool for entry in catalogue.tools)
 
 
 def _checked(arguments: str) -> msgspec.Raw:

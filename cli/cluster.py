@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -12,8 +13,9 @@ import time
 from pathlib import Path
 
 from actors import ACTORS
+from bus.census import is_stopping, orphans
 from bus.errors import AlreadyRunning, BusError
-from bus.launch import PARENT_VARIABLE, ChildSpec, environment, last_words, orphans, output, rotated
+from bus.launch import PARENT_VARIABLE, ChildSpec, environment, last_words, output, rotated
 from bus.lock import OwnerLock, owner_of
 from config.place import Place
 
@@ -40,7 +42,7 @@ def unsupervised(place: Place) -> dict[str, int]:
     """Actors that run without a supervisor, under honcho say: name → process id."""
     if supervisor_pid(place):
         return {}
-    leaving = orphans(place)
+    leaving = orphans(place.locks)
     owners = {name: owner_of(place.locks / f"{name}.lock") for name in ACTORS}
     return {name: pid for name, pid in owners.items() if pid and leaving.get(name) != pid}
 
@@ -54,8 +56,8 @@ def is_running(place: Place) -> bool:
 def ensure_cluster(place: Place, *, mode: str = "background") -> None:
     """Starts the cluster in the background if nothing runs. Returns at once: clients wait for the actors on the bus.
 
-    Safe to call from many processes at the same time, and again whenever the supervisor is missed; while one is still
-    stopping, nothing is started. Call it from the main thread.
+    Safe to call from many processes at the same time, and again whenever the cluster is missed. While one is just
+    stopping, it waits for its end.
 
     Args:
         mode: `background` or `pinned`.
@@ -63,10 +65,18 @@ def ensure_cluster(place: Place, *, mode: str = "background") -> None:
     Raises:
         ConfigError: a directory of the place cannot be used.
     """
+    outlast_stopping(place)
     process = _start(place, mode)
     if process is not None:
         # Nobody else takes note of its end while this process lives.
         threading.Thread(target=process.wait, daemon=True).start()
+
+
+def outlast_stopping(place: Place) -> None:
+    """Waits for the end of a supervisor that is about to stop."""
+    pid = supervisor_pid(place)
+    if pid and is_stopping(place.locks, pid):
+        wait_for_end(place, pid, STOP_SECONDS)
 
 
 def stop_cluster(place: Place) -> bool:
@@ -78,7 +88,8 @@ def stop_cluster(place: Place) -> bool:
     pid = supervisor_pid(place)
     if not pid:
         return False
-    os.kill(pid, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
     if not wait_for_end(place, pid, STOP_SECONDS):
         # Its actors end by themselves when it is gone.
         os.kill(pid, signal.SIGKILL)
@@ -177,7 +188,7 @@ def _sweep(place: Place) -> None:
     for scratch in (place.state / "private").glob("*"):
         if scratch.name.isdigit() and not _is_alive(int(scratch.name)):
             left = place.with_state(scratch)
-            if not is_running(left) and not orphans(left):
+            if not is_running(left) and not orphans(left.locks):
                 _remove(scratch, left)
 
 
@@ -193,5 +204,5 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-
 COMPLETION_VARIABLE = "_MMS_COMPLETE"
 """Set by a shell that asks for its completions."""
 
@@ -35,6 +34,5 @@ def _is_terminal() -> bool:
 
 def _without_shadows() -> None:
     """A project's `PYTHONPATH` must not put modules of its own before ours."""
-    for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-        if folder in sys.path:
-            sys.path.remove(folder)
+    foreign = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [folder for folder in sys.path if folder not in foreign]

@@ -14,13 +14,14 @@ from bus.client import Bus
 from bus.errors import BusError
 from bus.supervision import GetCluster, Pin, RestartChild
 from cli.asking import must_run, on_bus
-from cli.cluster import ensure_cluster, start_failure, stop_cluster, supervisor_pid, unsupervised
+from cli.cluster import ensure_cluster, outlast_stopping, start_failure, stop_cluster, supervisor_pid, unsupervised
 from cli.context import current_place
 from cli.output import Answer, Cell, Failure, answers, printable, table, talk
 from cli.survey import Line, Survey, survey
 from config.place import Place
 
 READY_SECONDS = 60.0
+ANSWER_SECONDS = 5.0
 SILENT_SECONDS = 1.0
 """Waiting that takes longer than this is said."""
 POLL_SECONDS = 0.05
@@ -41,6 +42,7 @@ def up(wait: bool) -> Answer:
     """
     place = current_place()
     _not_in_the_foreground(place)
+    outlast_stopping(place)
     if supervisor_pid(place):
         on_bus(place, _keep)
     else:
@@ -88,7 +90,10 @@ def restart(actor: str | None) -> Answer:
     if actor is not None:
         child = on_bus(place, lambda bus: bus.ask(RestartChild(name=actor), timeout=READY_SECONDS))
         return Answer(data={"actor": actor, "pid": child.pid}, talk=f"{actor} is ready (process {child.pid}).")
-    mode = on_bus(place, lambda bus: bus.ask(GetCluster(), timeout=READY_SECONDS)).mode
+    try:
+        mode: str = on_bus(place, lambda bus: bus.ask(GetCluster(), timeout=ANSWER_SECONDS)).mode
+    except BusError:  # it hangs, or speaks another wire version: all the more reason
+        mode = "pinned"
     if mode == "private":
         raise _private(place)
     stop_cluster(place)
@@ -210,9 +215,10 @@ def _not_in_the_foreground(place: Place) -> None:
     raise Failure("foreground", f"the actors run without a supervisor ({name} is process {pid}); {how}")
 
 
-def _private(place: Place) -> BusError:
+def _private(place: Place) -> Failure:
     parent, _ = _parent_of(supervisor_pid(place))
-    return BusError(f"the cluster of {place.home} belongs to one gateway (process {parent}) and ends with it")
+    message = f"the cluster of {place.home} belongs to one gateway (process {parent}) and ends with it"
+    return Failure("private", message)
 
 
 def _honcho_above(pid: int) -> int:

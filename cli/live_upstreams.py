@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import shutil
@@ -11,21 +10,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from actors.upstream.messages import Catalogue, GetServers, ServerState
-from bus.client import Bus
+from actors.upstream.messages import Catalogue, GetServers
 from bus.errors import BusError
 from bus.launch import ChildSpec, last_words, launch
-from cli.asking import START_SECONDS, on_bus
+from cli.asking import on_bus
+from cli.catalogue import catalogue_when, has_settled
 from cli.cluster import is_running
-from cli.output import printable, talk
+from cli.output import printable
 from cli.upstreams import Entry, LiveState, add_command, list_command
 from config.place import Place
-from config.schema_upstream import UpstreamSettings
 
 LIVE_SECONDS = 2.0
-POLL_SECONDS = 0.05
-SILENT_SECONDS = 1.0
-"""Waiting that takes longer than this is said."""
 STOP_SECONDS = 10.0
 
 
@@ -42,17 +37,16 @@ def probe(place: Place, name: str, entry: Entry) -> Sequence[str]:
         apart.config_file.write_text(json.dumps({"enabled": True, "upstream_servers": {name: entry}}))
         actor = launch(ChildSpec("upstream", (sys.executable, "-P", "-m", "actors.upstream")), apart)
         try:
-            seconds = UpstreamSettings(prefix=name).connect_timeout_seconds + START_SECONDS
-            catalogue = on_bus(apart, lambda bus: _settled(bus, name, seconds))
+            catalogue = on_bus(apart, lambda bus: catalogue_when(bus, lambda now: _tells_of(now, name), name))
         except BusError as error:
             said = last_words(apart.logs, "upstream") if actor.poll() else ""
             raise BusError(f"{name} could not be probed: {said or error.message}") from None
         finally:
             actor.terminate()
             actor.wait(STOP_SECONDS)
-        server = next(server for server in catalogue.servers if server.name == name)
-        if server.state != "ready":
-            cause = _last_stderr(apart) or server.error or server.state
+        server = next((server for server in catalogue.servers if server.name == name), None)
+        if server is None or server.state != "ready":
+            cause = _last_stderr(apart) or (server.error or server.state if server else catalogue.config_error)
             raise BusError(f"{name} does not work: {printable(cause)}; --no-check adds it all the same")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -72,33 +66,9 @@ def live(place: Place) -> dict[str, LiveState]:
     return {server.name: LiveState(server.state, server.exposed) for server in catalogue.servers}
 
 
-async def _settled(bus: Bus, name: str, seconds: float) -> Catalogue:
-    """The catalogue once the server is ready, or has failed.
-
-    Raises:
-        BusError: it is neither within `seconds`.
-    """
-    loop = asyncio.get_running_loop()
-    start = loop.time()
-    said = False
-    while True:
-        catalogue = await bus.ask(GetServers(), timeout=START_SECONDS, wait=START_SECONDS)
-        server = next((server for server in catalogue.servers if server.name == name), None)
-        if server is not None and (server.error or (server.state == "ready" and _is_complete(catalogue, server))):
-            return catalogue
-        elapsed = loop.time() - start
-        if elapsed > seconds:
-            raise BusError(f"no answer within {seconds:g} s")
-        if elapsed > SILENT_SECONDS and not said:
-            said = True
-            talk(f"Waiting for {name} …")
-        await asyncio.sleep(POLL_SECONDS)
-
-
-def _is_complete(catalogue: Catalogue, server: ServerState) -> bool:
-    """Whether the tools of a server that is ready stand in the catalogue; they follow its state after a moment."""
-    told = {*(tool.server for tool in catalogue.tools), *(tool.server for tool in catalogue.withheld)}
-    return not server.discovered or server.name in told
+def _tells_of(catalogue: Catalogue, name: str) -> bool:
+    """Whether the catalogue says how the server of that name has started."""
+    return any(server.name == name and has_settled(catalogue, server) for server in catalogue.servers)
 
 
 def _last_stderr(place: Place) -> str:

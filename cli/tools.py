@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 
 import click
 
-from actors.upstream.messages import Catalogue, ToolEntry, WatchCatalogue
-from bus.client import Bus
-from cli.asking import START_SECONDS, on_cluster
+from actors.upstream.messages import ToolEntry
+from cli.asking import on_cluster
+from cli.catalogue import catalogue_when, is_settled
 from cli.context import current_place
 from cli.output import Answer, answers, printable, table
 
@@ -27,7 +27,7 @@ def tools(pattern: str) -> Answer:
     Example:
       mms tools 'fs__*'
     """
-    catalogue = on_cluster(current_place(), first_catalogue)
+    catalogue = on_cluster(current_place(), lambda bus: catalogue_when(bus, is_settled, "the servers"))
     found = [tool for tool in catalogue.tools if _fits(tool.name, pattern)]
     withheld = [tool for tool in catalogue.withheld if _fits(tool.tool, pattern)]
     return Answer(
@@ -45,12 +45,6 @@ def tools(pattern: str) -> Answer:
         if found or withheld
         else "There is no such tool." if pattern else "There are no tools; `mms add` adds a server.",
     )  # fmt: skip
-
-
-async def first_catalogue(bus: Bus) -> Catalogue:
-    """The catalogue once there is one worth showing."""
-    stream = bus.watch(WatchCatalogue(), wait=START_SECONDS)
-    return await anext(stream)
 
 
 def _fits(name: str, pattern: str) -> bool:

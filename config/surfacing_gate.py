@@ -12,75 +12,16 @@ from fnmatch import fnmatchcase
 from config.schema_surfacing import ContextToolSettings, SurfacingSettings
 
 # Name patterns alone miss most tools that write; their first word (`edit_file`, `mergePullRequest`) tells.
-_WRITING_VERBS = frozenset(
-    [
-        "write",
-        "create",
-        "delete",
-        "push",
-        "send",
-        "remove",
-        "edit",
-        "multiedit",
-        "update",
-        "insert",
-        "upsert",
-        "move",
-        "rename",
-        "copy",
-        "upload",
-        "publish",
-        "post",
-        "put",
-        "patch",
-        "replace",
-        "append",
-        "prepend",
-        "merge",
-        "commit",
-        "revert",
-        "rebase",
-        "archive",
-        "unarchive",
-        "drop",
-        "truncate",
-        "purge",
-        "clear",
-        "reset",
-        "set",
-        "unset",
-        "assign",
-        "unassign",
-        "approve",
-        "reject",
-        "close",
-        "reopen",
-        "lock",
-        "unlock",
-        "reply",
-        "comment",
-        "subscribe",
-        "unsubscribe",
-        "invite",
-        "grant",
-        "revoke",
-        "install",
-        "uninstall",
-        "transfer",
-        "cancel",
-        "enable",
-        "disable",
-        "start",
-        "stop",
-        "restart",
-        "kill",
-        "save",
-        "add",
-        "notebookedit",
-        "todowrite",
-    ]
-)
+_VERBS = """
+write create delete push send remove edit multiedit update insert upsert move rename copy upload publish post put patch
+replace append prepend merge commit revert rebase archive unarchive drop truncate purge clear reset set unset assign
+unassign approve reject close reopen lock unlock reply comment subscribe unsubscribe invite grant revoke install
+uninstall transfer cancel enable disable start stop restart kill save add notebookedit todowrite
+"""
+_WRITING_VERBS = frozenset(_VERBS.split())
 _WRITING_LAST = frozenset({"write", "edit"})
+# Some of the verbs are nouns too: `commit_history`, `lock_status`.
+_READING_LAST = frozenset({"list", "history", "status", "log", "logs", "search", "info", "details", "count", "stats"})
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s/]+")
 
 
@@ -114,7 +55,7 @@ def static_reason(
     per_tool = context_tool(settings, server=server, tool=tool, advertised=advertised)
     if per_tool is not None and not per_tool.enabled:
         return "gate_tool_disabled"
-    if declared_writer or is_writer(settings, tool):
+    if declared_writer or is_writer(settings, server=server, tool=tool):
         return "gate_write_tool"
     if response_chars < settings.min_response_chars and not has_context_query:
         return "response_too_short"
@@ -132,12 +73,16 @@ def tool_names(server: str, tool: str, advertised: str) -> tuple[str, str, str]:
     return tool, advertised, f"{server}__{tool}"
 
 
-def is_writer(settings: SurfacingSettings, tool: str) -> bool:
-    """Whether the tool's name says that it writes: by `write_tool_patterns`, or by its verb."""
+def is_writer(settings: SurfacingSettings, *, server: str, tool: str) -> bool:
+    """Whether the tool's name says that it writes: by `write_tool_patterns`, or by its verb (`git_commit` of `git`)."""
     if _matches((tool,), settings.write_tool_patterns):
         return True
     words = [word.casefold() for word in _HUMP.split(tool) if word]
-    return bool(words) and (words[0] in _WRITING_VERBS or words[-1] in _WRITING_LAST)
+    if len(words) > 1 and words[0] == server.casefold():
+        words = words[1:]
+    if not words or words[-1] in _READING_LAST:
+        return False
+    return words[0] in _WRITING_VERBS or words[-1] in _WRITING_LAST
 
 
 def _matches(names: Iterable[str], patterns: Iterable[str]) -> bool:

@@ -356,6 +356,7 @@ class Pipeline:
         result = assemble(
             response.raw,
             stateless=call.stateless,
+            regular=response.regular,
             texts=texts,
             keep_structured=compressed is None or compressed.keep_structured,
             before=block if prepend else None,

@@ -35,7 +35,7 @@ class Response:
         texts: position in `content` → text, for every text block.
         is_error: the tool says that it failed.
         structured: JSON of `structuredContent`, if present.
-        regular: it could be read; if not, it is passed on as it is.
+        regular: it has the shape of a tool result; if not, it is made to have it as far as that goes.
     """
 
     __slots__ = ("is_error", "raw", "regular", "structured", "texts")
@@ -68,6 +68,7 @@ def assemble(
     raw: bytes,
     *,
     stateless: bool,
+    regular: bool = True,
     texts: Mapping[int, str] | None = None,
     keep_structured: bool = True,
     before: str | None = None,
@@ -77,11 +78,12 @@ def assemble(
 
     Args:
         stateless: for a client of the stateless era.
+        regular: `Response.regular`.
         texts: replacements, by position in `content`; annotations and `_meta` of a block stay.
         keep_structured: whether `structuredContent` stays.
         before / after: a text block of our own in front of, or behind, everything else.
     """
-    untouched = not texts and keep_structured and before is None and after is None
+    untouched = regular and not texts and keep_structured and before is None and after is None
     if untouched and b"null" not in raw and not _has_stateless_members(raw):
         return raw if not stateless else b'{"resultType":"complete",' + raw.lstrip()[1:]
     try:
@@ -124,11 +126,11 @@ def safe(text: str) -> str:
 
 def _content(
     raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None
-) -> Sequence[object] | msgspec.Raw:
+) -> Sequence[object]:
     try:
         blocks = jsonrpc.elements(raw)
     except msgspec.MsgspecError:
-        return raw
+        return [_own_block(bytes(raw).decode("utf-8", "replace"))]  # clients refuse anything but a list
     made: list[object] = [_own_block(before)] if before is not None else []
     for position, block in enumerate(blocks):
         made.append(_block(block, texts.get(position)))
@@ -138,8 +140,10 @@ def _content(
 
 
 def _block(raw: msgspec.Raw, text: str | None) -> object:
-    """One block: its text replaced, and members that are `null` left out, for which clients refuse a result."""
-    if text is None and b"null" not in bytes(raw):
+    """One block: its text replaced, and what clients refuse a result for repaired (members that are `null`, a text
+    block without its text)."""
+    data = bytes(raw)
+    if text is None and b"null" not in data and b'"text"' in data:
         return raw
     try:
         members = jsonrpc.members(raw)
@@ -148,6 +152,8 @@ def _block(raw: msgspec.Raw, text: str | None) -> object:
     parts: dict[str, object] = {key: value for key, value in members.items() if bytes(value) != b"null"}
     if text is not None:
         parts["text"] = safe(text)
+    elif "type" in members and bytes(members["type"]) == b'"text"':
+        parts.setdefault("text", "")
     return parts
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
-from actors.compressor.strategies import contents, history, lines, structured, table
+from actors.compressor.strategies import contents, history, lines, paths, structured, table
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
@@ -16,6 +17,11 @@ SOFT_SHARE = 0.18
 SOFT_LEAST = Budget(2_400, 600)
 _HEADINGS = re.compile(r"^#{1,6} \S", re.M)
 _FEWEST_HEADINGS = 3
+_SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
+    Kind.TABLE: table.table,
+    Kind.COMMITS: history.history,
+    Kind.PATHS: paths.paths,
+}
 _TIGHTER = (0.9, 0.75, 0.5, 0.25)
 
 
@@ -48,10 +54,11 @@ def _auto(task: Task) -> Draft:
             if draft is not None:
                 sampled = data[:1] == b"[" or "whole" in draft.said
                 return replace(draft, path="schema_pruning" if sampled else "extract_fields")
-    if task.kind in (Kind.TABLE, Kind.COMMITS):
-        rows = table.table(task) if task.kind is Kind.TABLE else history.history(task)
-        if rows is not None and task.budget.fits(rows.text):
-            return replace(rows, path="truncate")
+    special = _SPECIAL.get(task.kind)
+    if special is not None:
+        draft = special(task)
+        if draft is not None and task.budget.fits(draft.text):
+            return replace(draft, path="truncate")
     return replace(_truncated(task), path="truncate")
 
 
@@ -92,10 +99,16 @@ def _truncated(task: Task) -> Draft:
 
 def head(task: Task) -> Draft:
     """The beginning of the text, as much as fits."""
-    text = task.text[: int(task.budget.chars)]
-    while text and not task.budget.fits(text):
-        text = text[: safe_cut(text, len(text) * 9 // 10, 0)]
+    text = clamp(task.text, task.budget)
     return Draft(text, f"the first {len(text)} of {len(task.text)} characters")
+
+
+def clamp(text: str, room: Budget) -> str:
+    """The text cut to the room, whatever it is."""
+    text = text[: int(room.chars)]
+    while text and not room.fits(text):
+        text = text[: safe_cut(text, len(text) * 9 // 10, 0)]
+    return text
 
 
 def _keep_floor(task: Task, raw_kind: Kind, draft: Draft) -> Draft:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import re2
+import re2  # type: ignore[import-untyped]
 
 from actors.compressor import jsontext
 from actors.compressor.detect import Kind
@@ -19,6 +19,7 @@ from actors.compressor.messages import Cleaning
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BASE64 = re2.compile(r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,)?([A-Za-z0-9+/]{160,}={0,2})")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{48,80}={0,2}")
+_BASE64_END = re.compile(r"[A-Za-z0-9+/]{1,79}={0,2}")
 _LINK_LINE = re.compile(
     r"\s*(?:[-*+•]|\d{1,4}[.)])?\s*(?:!?\[[^\]\n]{0,300}\]\([^)\n]{0,1000}\)|<?https?://\S{1,1000})[\s,;|·]*"
 )
@@ -35,6 +36,8 @@ _MAGIC = (
     ("SUQz", "audio/mpeg"),
 )
 _LOOSE = frozenset({Kind.LOG, Kind.REPORT, Kind.PROSE, Kind.MARKDOWN})
+_LONGEST_BASE64_LINE = 82
+_FEWEST_BASE64_LINES = 8
 _FEWEST_REPEATS = 3
 _FEWEST_LINKS = 12
 _LINKS_KEPT = 4
@@ -112,10 +115,12 @@ def _base64(text: str) -> str:
     out: list[str] = []
     run: list[str] = []
     for line in [*text.split("\n"), ""]:
-        if len(line) <= 82 and _BASE64_LINE.fullmatch(line) and " " not in line:
+        if len(line) <= _LONGEST_BASE64_LINE and (
+            _BASE64_LINE.fullmatch(line) or (run and _BASE64_END.fullmatch(line))
+        ):
             run.append(line)
             continue
-        if len(run) >= 8 and len({len(each) for each in run[:-1]}) == 1:
+        if len(run) >= _FEWEST_BASE64_LINES and len({len(each) for each in run[:-1]}) == 1:
             out.append(f"[base64 {_type(run[0])}, {sum(map(len, run)) * 3 // 4} bytes]")
         else:
             out += run

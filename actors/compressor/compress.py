@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.compressor import jsontext, note
 from actors.compressor.budget import Budget, cost, estimate_tokens
-from actors.compressor.choose import head, shorten, soft_target
+from actors.compressor.choose import clamp, head, shorten, soft_target
 from actors.compressor.clean import Cleaned, clean
 from actors.compressor.detect import Kind, detect
 from actors.compressor.messages import Compress, Compressed, Policy
@@ -26,6 +26,7 @@ LEAST_SAVING = 0.1
 _SMALLEST_SHARE = Budget(700, 160)
 _KEPT_BESIDE = 0.25
 _FLOOR_BESIDE = 0.2
+_LONGEST_COPY = 8
 
 Issue = Callable[[str, int], Ticket]
 """Gives the ticket of an original: its text and its time to live in seconds."""
@@ -54,7 +55,7 @@ class _Block:
     """One text on its way. `out` is `None` while it stays as it came."""
 
     raw: str
-    kind: Kind = Kind.PROSE
+    kind: Kind | None = None
     cleaned: Cleaned | None = None
     out: str | None = None
     path: str = "none"
@@ -79,6 +80,7 @@ class _Response:
     issue: Issue
     budget: Budget
     keep_structured: bool = True
+    structured_ticket: Ticket | None = None
     originals: list[Original] = field(default_factory=list)
 
 
@@ -94,6 +96,7 @@ def plan(request: Compress, issue: Issue) -> Plan:
             _lighten(block, response)
         _settle_structured(response)
         _settle_texts(response)
+        _add_structured_note(response)
     originals = [block.original for block in response.blocks if block.original is not None] + response.originals
     keys = tuple(dict.fromkeys(original.ticket.key for original in originals))
     whole = _reply([_Block(text) for text in texts], structured, True, store_failed=True)
@@ -144,7 +147,9 @@ def _settle_structured(response: _Response) -> None:
     if _fit(texts, budget.minus(structured)) and size.chars <= budget.chars and size.tokens <= budget.tokens:
         response.budget = budget.minus(structured)
         return
-    copy = any(_is_copy(structured, block.raw) for block in response.blocks)
+    # Only white space and a wrapper can make a copy longer than its text, so most texts need no comparison.
+    likely = [block.raw for block in response.blocks if len(block.raw) * _LONGEST_COPY >= len(structured)]
+    copy = any(_is_copy(structured, text) for text in likely)
     if not copy and size.chars <= _KEPT_BESIDE * budget.chars and size.tokens <= _KEPT_BESIDE * budget.tokens:
         response.budget = budget.minus(structured)
         return
@@ -153,6 +158,7 @@ def _settle_structured(response: _Response) -> None:
     response.keep_structured = False
     if not copy:
         ticket = response.issue(structured, response.policy.progressive.ttl_seconds)
+        response.structured_ticket = ticket
         response.originals.append(Original(structured, ticket))
         response.budget = budget.minus("\n" + note.structured_left_out(len(structured), ticket))
 
@@ -181,17 +187,17 @@ def _settle_texts(response: _Response) -> None:
         and len(block.raw) > max(policy.progressive.chunk_size, policy.untouched_chars)
     ]
     if not progressive and _fit([block.light for block in blocks], response.budget):
-        _add_structured_note(response)
         return
     shares = _shares([block.light for block in blocks], response.budget)
-    if any(_too_small(share, block, response.budget) for share, block in zip(shares, blocks, strict=True)):
+    if len(blocks) > 1 and any(
+        _too_small(share, block, response.budget) for share, block in zip(shares, blocks, strict=True)
+    ):
         _keep_first_blocks(response)
     else:
         for block, share in zip(blocks, shares, strict=True):
             room = response.budget.scaled(share)
             if block in progressive or not room.fits(block.light):
                 _shorten(block, room, response)
-    _add_structured_note(response)
 
 
 def _too_small(share: float, block: _Block, budget: Budget) -> bool:
@@ -220,19 +226,13 @@ def _shorten(block: _Block, room: Budget, response: _Response) -> None:
     ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
     room = room.capped(Budget.of(block.raw))
     safe = valid(block.raw)
-    source = block.source if block.cleaned is not None else safe
-    kind = (
-        block.cleaned.kind
-        if block.cleaned is not None
-        else block.kind
-        if len(block.raw) > policy.untouched_chars
-        else detect(safe)
-    )
-    free = room.minus(note.widest(ticket))
+    raw_kind = block.kind or detect(safe)
+    kind, source = (block.cleaned.kind, block.cleaned.text) if block.cleaned is not None else (raw_kind, safe)
     whole = policy.strategy == "progressive"
-    budget = room if whole or policy.strategy == "selective" else free
+    # A slice and a table of contents say themselves how to read on; everything else leaves room for a note.
+    budget = room if whole or policy.strategy == "selective" else room.minus(note.widest(ticket))
     task = Task(safe, source, kind, budget, soft_target(source, budget), response.query, policy, ticket.key, ticket.ttl)
-    draft = replace(contents.progressive(task, block.kind), path="progressive") if whole else shorten(task, block.kind)
+    draft = replace(contents.progressive(task, raw_kind), path="progressive") if whole else shorten(task, raw_kind)
     block.out, block.path = _finish(draft, task, room, block, ticket), draft.path
     chunk = policy.progressive.chunk_size if "progressive" in draft.path else 0
     needed = not draft.complete or bool(block.cleaned and block.cleaned.dropped)
@@ -253,7 +253,7 @@ def _finish(draft: Draft, task: Task, room: Budget, block: _Block, ticket: Ticke
     line = note.shortened(head(replace(task, budget=room.minus(note.widest(ticket)))).said, ticket)
     short = head(replace(task, budget=room.minus(line + "\n")))
     text = f"{short.text}\n{line}" if short.text else line
-    return text if room.fits(text) else text[: int(room.chars)]
+    return clamp(text, room)
 
 
 def _keep_first_blocks(response: _Response) -> None:
@@ -261,28 +261,23 @@ def _keep_first_blocks(response: _Response) -> None:
     blocks = response.blocks
     joined = "\n".join(block.raw for block in blocks)
     ticket = response.issue(joined, response.policy.progressive.ttl_seconds)
+    left_for_note = Budget.of(note.blocks_left_out(len(blocks), len(blocks), ticket)).capped(response.budget)
     left = response.budget.minus(note.blocks_left_out(len(blocks), len(blocks), ticket))
     for at, block in enumerate(blocks):
         if not left.fits(block.light):
             for other in blocks[at:]:
                 other.out, other.path, other.original = "", "truncate", None
-            block.out = note.blocks_left_out(at, len(blocks), ticket)
+            block.out = clamp(note.blocks_left_out(at, len(blocks), ticket), left_for_note)
             response.originals.append(Original(joined, ticket))
             return
         left = left.minus(block.light)
 
 
 def _add_structured_note(response: _Response) -> None:
-    left_out = [
-        original
-        for original in response.originals
-        if original.text == response.structured and not response.keep_structured
-    ]
-    if left_out:
+    if response.structured_ticket is not None:
         last = response.blocks[-1]
-        line = note.structured_left_out(len(response.structured), left_out[0].ticket)
-        last.out = f"{last.light}\n{line}"
-        last.path = "clean" if last.path == "none" else last.path
+        last.out = f"{last.light}\n{note.structured_left_out(len(response.structured), response.structured_ticket)}"
+        last.path = "structured" if last.path == "none" else last.path
 
 
 def _fit(texts: list[str], budget: Budget) -> bool:

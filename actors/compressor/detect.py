@@ -23,6 +23,7 @@ class Kind(Enum):
     LOG = "log"
     REPORT = "report"
     TABLE = "table"
+    PATHS = "paths"
     MARKDOWN = "markdown"
     CODE = "code"
     PROSE = "prose"
@@ -33,6 +34,7 @@ _TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
+_PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
     r"^\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
     r"|\d{10,13}(?:\.\d+)? )"
@@ -58,7 +60,7 @@ _CODE = re.compile(
     r"|(?:export )?(?:const|let|var) \w+ ?[:=]|(?:public|private|protected|static) [\w<]|return\b"
     r"|if ?\(.*\) ?\{|if .*:$|for ?\(.*\{?"
     r"|for .* in .*:$|else ?\{|else:|\} else|elif .*:$|try:|except\b.*:$|@\w+|self\.\w+|this\.\w+"
-    r"|[})\]]+[;,]?$|//|/\*\*?|\* )"
+    r"|[})\]]+[;,]?$|\S.{2,200}[;{]$|//|/\*\*?|\* )"
 )
 
 
@@ -89,6 +91,8 @@ def detect(text: str) -> Kind:
         return Kind.REPORT
     if sum(1 for line in lines if _STAMP.match(line) or _LEVEL.search(line[:120])) >= 0.4 * count:
         return Kind.LOG
+    if count >= 20 and sum(1 for line in lines if "/" in line and _PATH.fullmatch(line)) >= 0.8 * count:
+        return Kind.PATHS
     if delimiter(lines):
         return Kind.TABLE
     code = sum(1 for line in lines if _CODE.match(line)) / count

@@ -35,19 +35,16 @@ class Excerpt:
     complete: bool
 
 
-def choose(
-    units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gaps: Gaps, spread_out: bool = True
-) -> Excerpt:
+def choose(units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gaps: Gaps) -> Excerpt:
     """The best units that fit.
 
     Args:
         ranks: how much each unit matters; from `SALIENT` up they may use the whole budget, below it only `soft`.
-        spread_out: units that matter are taken from all over the text, not from the top.
     """
     gap_chars, gap_tokens = _gap_cost(units, gaps)
     chosen = bytearray(len(units) + 2)  # shifted by one, so that neighbours of the ends need no test
     chars, tokens = float(gap_chars), gap_tokens
-    for index in _order(ranks, spread_out):
+    for index in _order(ranks):
         limit = budget if ranks[index] >= SALIENT else soft
         text = units.overrides.get(index) or units.content(index)
         new_gaps = 1 - chosen[index] - chosen[index + 2]
@@ -70,7 +67,7 @@ def _blanks(units: Units, index: int, chosen: bytearray) -> tuple[int, float]:
     return chars, chars * _LINE_END
 
 
-def _order(ranks: Sequence[int], spread_out: bool) -> list[int]:
+def _order(ranks: Sequence[int]) -> list[int]:
     """Best rank first. Units that matter are taken spread over the text, so that a tight budget still shows all of
     it; filler is taken from the top, where it reads on."""
     classes: dict[int, list[int]] = {}
@@ -79,7 +76,7 @@ def _order(ranks: Sequence[int], spread_out: bool) -> list[int]:
             classes.setdefault(rank, []).append(index)
     found: list[int] = []
     for rank in sorted(classes, reverse=True):
-        found += spread(classes[rank]) if rank >= SALIENT and spread_out else classes[rank]
+        found += spread(classes[rank]) if rank >= SALIENT else classes[rank]
     return found
 
 

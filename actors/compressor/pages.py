@@ -14,6 +14,8 @@ from actors.compressor.sections import Section, outline
 from actors.compressor.units import Units, safe_cut, split
 
 FOOTER = "\n---\n[progressive: chars="
+_FOOTER_SHARE = 0.4
+"""Above this share of the budget a footer does without hints."""
 _HINTS = 6
 _HINT_CHARS = 40
 _FIND_CHARS = 4_000
@@ -51,6 +53,8 @@ def page(
         hints: names of parts and where they begin, for the line of what remains.
     """
     total = len(text)
+    if not budget.scaled(_FOOTER_SHARE).fits(_footer(total, total, total, key, ttl, hints, widest=True)):
+        hints = ()
     room = budget.minus(_footer(total, total, total, key, ttl, hints, widest=True))
     end = min(total, offset + max(1, min(limit, int(room.chars))))
     while end - offset > 1:
@@ -172,9 +176,10 @@ def select(text: str, kind: Kind, wanted: Sequence[str], key: str, budget: Budge
 
 
 def _addressable(text: str, kind: Kind) -> dict[str, Section]:
-    """Every name of the text, of two levels for JSON."""
-    found = {section.key: section for section in outline(text, kind, depth=2)[1]}
-    found.update({section.key: section for section in outline(text, kind)[1]})
+    """Every name of the text, of two levels for JSON; the upper one first."""
+    found = {section.key: section for section in outline(text, kind)[1]}
+    for section in outline(text, kind, depth=2)[1] if kind is Kind.JSON else ():
+        found.setdefault(section.key, section)
     return found
 
 

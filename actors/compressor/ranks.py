@@ -12,10 +12,10 @@ from actors.compressor.units import Units
 _ALARMS = (
     "error", "fail", "fatal", "panic", "exception", "traceback", "critical", "severe", "emerg", "warn", "denied",
     "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
-    "undefined reference", "exit code", "exited with", "caused by", "✗", "✕", "❌",
+    "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
 )  # fmt: skip
 _SEVERE = re.compile(
-    r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled|SIGSEGV|SIGKILL)\b"
+    r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled|CrashLoopBackOff|Unhealthy|SIGSEGV|SIGKILL)\b"
     r"|\b(?:[A-Z]\w*)?(?:Error|Exception)\b|^E  |\bpanic:|\bTraceback \(most recent|\blevel=(?:error|fatal|critical)"
     r"|\b(?:error|fatal|failed|failure)\b ?[:\[]|^(?:error|fatal)\b|\bCaused by:"
     r"|\b[Ee]xit(?:ed)?(?: with)?(?: code| status)? [1-9]|Segmentation fault|^not ok "
@@ -50,6 +50,7 @@ _OUTER = re.compile(
     r"^(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static )"
 )
 _DOC = re.compile(r'^\s*(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
+_COMMENT = re.compile(r"^\s*(?://|#(?!\w)|\*|/\*|--|<!--)")
 _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _TRACE_LINES = 40
@@ -177,6 +178,8 @@ def code(units: Units) -> list[int]:
             ranks[index] = USEFUL
         elif _OUTER.match(line):
             ranks[index] = FILLER + 1
+        elif _COMMENT.match(line):
+            ranks[index] = NOISE
     for index in range(len(units) - 1):
         if units.content(index).lstrip().startswith("@") and ranks[index + 1] >= SALIENT:
             ranks[index] = USEFUL

@@ -264,17 +264,17 @@ def _open(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
-        if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("database disk image is malformed")
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version > len(_MIGRATIONS):
             raise NewerState(
                 f"{path} has schema version {version}, this program knows {len(_MIGRATIONS)}; "
                 "update memtomem-bus or move the file away"
             )
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
+        if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("database disk image is malformed")
         for number, script in enumerate(_MIGRATIONS[version:], version + 1):
             db.executescript(f"BEGIN;{script}PRAGMA user_version = {number};COMMIT;")
     except BaseException:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
 from actors.surfacer.credentials import looks_like_credential
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.ltm_link import connector
+from actors.surfacer.memory import is_own_id
 from actors.surfacer.messages import (
     AddMemory,
     Boost,
@@ -33,7 +35,7 @@ from actors.surfacer.surface import Outcome, Surfacer, decode_arguments, shape_o
 from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
 from actors.tuner.messages import WatchTuning
 from bus.actor import Actor, Context, handles
-from bus.errors import BusError, PeerUnavailable, Refused
+from bus.errors import BusError, PeerUnavailable, Refused, StateError
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
 from config.watch import ConfigWatcher
@@ -60,16 +62,25 @@ class SurfacerActor(Actor):
         self._home = place
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="surfacing-db")
         self._watcher: ConfigWatcher
+        self._open = ExitStack()
         self._store: Store
         self._surfacer: Surfacer
         self._ltm_task: asyncio.Task[Any] | None = None
+        self._sampled_out = 0
 
     async def setup(self) -> None:
         self._watcher = await asyncio.to_thread(ConfigWatcher, self._home)
         settings = self._watcher.current.settings.surfacing
         loop = asyncio.get_running_loop()
         self._store = await self._on_disk(lambda: self._open_store(settings, loop))
-        self._surfacer = Surfacer(settings, self._store, self._on_disk, self._breaker_opened)
+        self._open.callback(self._store.close)
+        self._surfacer = Surfacer(
+            settings,
+            self._store,
+            self._on_disk,
+            on_breaker_open=self._breaker_opened,
+            on_store_failure=self._store_failed,
+        )
         if settings.warmup_enabled:
             self._connect()
         self.spawn(self._follow_tuner(), name="follow-tuner")
@@ -77,7 +88,7 @@ class SurfacerActor(Actor):
         self.spawn(self._sweep(), name="sweep")
 
     async def teardown(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._disk, self._close_store)
+        await asyncio.get_running_loop().run_in_executor(self._disk, self._open.close)
         self._disk.shutdown(wait=False)
 
     @handles(Surface)
@@ -112,7 +123,7 @@ class SurfacerActor(Actor):
             return
         ids = await self._on_disk(lambda: self._store.claim_boost(request.surfacing_id, request.memory_ids))
         try:
-            await ltm.boost([memory_id for memory_id in ids if not memory_id.startswith("text-")])
+            await ltm.boost([memory_id for memory_id in ids if is_own_id(memory_id)])
         except BusError as error:
             self.log.warning("boost_failed", error=error.message, trace_id=context.trace_id)
 
@@ -131,6 +142,8 @@ class SurfacerActor(Actor):
             counters=dict(surfacer.counters),
             attempts=surfacer.attempts,
             faults=surfacer.faults,
+            search_hints=surfacer.search_hints,
+            sampled_out=self._sampled_out,
             pid=os.getpid(),
         )
 
@@ -212,7 +225,8 @@ class SurfacerActor(Actor):
 
         def changed() -> None:
             if ltm.state == "ready":
-                self.log.info("ltm_ready", kind=kind, version=ltm.abilities.version, mode=ltm.abilities.mode)
+                found = ltm.abilities
+                self.log.info("ltm_ready", kind=kind, server=found.name, version=found.version, mode=found.mode)
             else:
                 self.log.warning("ltm_down", kind=kind, error=ltm.error)
 
@@ -234,21 +248,25 @@ class SurfacerActor(Actor):
 
     async def _follow_tuner(self) -> None:
         while True:
-            try:
+            with suppress(BusError):  # thresholds stay as they are while the tuner is away
                 async for tuning in self.bus.watch(WatchTuning()):
                     self._surfacer.tune(tuning)
-            except BusError:
-                # Thresholds stay as they are while the tuner is away.
-                await asyncio.sleep(_RETRY_TUNER_SECONDS)
+            await asyncio.sleep(_RETRY_TUNER_SECONDS)
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            await self._on_disk(self._store.sweep)
+            try:
+                await self._on_disk(self._store.sweep)
+            except StateError as error:
+                self._store_failed(error.message)
 
     def _record_opportunity(self, request: Surface, decision: str, query_digest: str) -> None:
         settings = self._surfacer.settings
-        if not settings.opportunities_enabled or random.random() >= settings.opportunities_sample_rate:  # noqa: S311
+        if not settings.opportunities_enabled:
+            return
+        if random.random() >= settings.opportunities_sample_rate:  # noqa: S311 (a sample, no secret)
+            self._sampled_out += 1
             return
         self.events.add(
             OpportunityEvent(
@@ -263,9 +281,13 @@ class SurfacerActor(Actor):
         )
 
     def _breaker_opened(self) -> None:
-        error = self._surfacer.ltm.error if self._surfacer.ltm else ""
+        error = (self._surfacer.ltm.error if self._surfacer.ltm else "") or "searches failed or ran out of time"
         self.log.warning("breaker_open", error=error)
         self.events.add(FaultEvent(component="surfacer", what="breaker_open", detail=error))
+
+    def _store_failed(self, message: str) -> None:
+        self.log.error("store_failed", error=message)
+        self.events.add(FaultEvent(component="surfacer", what="store_failed", detail=message))
 
     def _open_store(self, settings: SurfacingSettings, loop: asyncio.AbstractEventLoop) -> Store:
         def set_aside(name: str) -> None:
@@ -277,23 +299,17 @@ class SurfacerActor(Actor):
         self.log.warning("store_set_aside", file=name)
         self.events.add(FaultEvent(component="surfacer", what="store_set_aside", detail=name))
 
-    def _close_store(self) -> None:
-        store = getattr(self, "_store", None)
-        if store is not None:
-            store.close()
-
-    def _on_disk(self, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
-        async def run() -> T:
-            return await asyncio.get_running_loop().run_in_executor(self._disk, work)
-
-        return run()
+    async def _on_disk(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._disk, work)
 
 
 _EMPTY = Query("", 2, (), "", "")
 
 
 def _retention(settings: SurfacingSettings) -> Retention:
-    return Retention(settings.query_retention_days, settings.stats_retention_days)
+    # Events are also the memory of the dedup, so they live at least as long as it looks back.
+    keep = settings.stats_retention_days and max(settings.stats_retention_days, settings.dedup_ttl_seconds / 86_400)
+    return Retention(settings.query_retention_days, keep)
 
 
 def _surfacing_event(request: Surface, outcome: Outcome) -> SurfacingEvent:

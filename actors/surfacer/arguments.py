@@ -59,8 +59,8 @@ class PathWords:
         folders: what is left of the folders, generic ones dropped, outermost first.
         file: the file name without its extension; empty when the name is generic.
         is_file: the last name has an extension, so the path names a matter and not only a place.
-        tokens: how many names the path holds below the project, generic ones and the extension included; 0 for other
-            people's code (installed packages), about which nobody keeps notes.
+        tokens: how many words the whole path holds, generic ones and the extension included; 0 for other people's code
+            (installed packages), about which nobody keeps notes.
     """
 
     project: str
@@ -75,6 +75,7 @@ def split_path(value: str) -> PathWords:
     path = value.strip().removeprefix("file://").replace("\\", "/")
     is_absolute = path.startswith(("/", "~")) or re.match(r"^[A-Za-z]:/", path) is not None
     names = [name for name in path.split("/") if name not in ("", ".", "..", "~") and not name.endswith(":")]
+    written = names
     project = ""
     if is_absolute:
         project, names = _cut_work_folder(names)
@@ -83,7 +84,9 @@ def split_path(value: str) -> PathWords:
     file, dot, extension = names[-1].lstrip(".").rpartition(".")
     if not dot or not extension.isalnum() or len(extension) > 8:
         file, extension = names[-1], ""
-    count = len(names) + (1 if extension else 0) + sum(len(re.findall(r"[_\-]|(?<=[a-z])(?=[A-Z])", n)) for n in names)
+    count = (
+        len(written) + (1 if extension else 0) + sum(len(re.findall(r"[_\-]|(?<=[a-z])(?=[A-Z])", n)) for n in names)
+    )
     folders = tuple(name for name in names[:-1] if name.casefold() not in GENERIC_FOLDERS)
     return PathWords(project, folders, "" if file.casefold() in GENERIC_FOLDERS else file, bool(extension), count)
 

@@ -85,7 +85,7 @@ def _shingles(memory: Memory) -> frozenset[str]:
         for run in re.findall(r"[\u3041-\u9fff\uac00-\ud7a3]{2,}", found.folded)
         for text in itertools.pairwise(run)
     }
-    return found.words | {"".join(pair) for pair in pairs}
+    return frozenset(word for word in found.words if not word.isdigit()) | {"".join(pair) for pair in pairs}
 
 
 def _is_newer(a: Memory, b: Memory) -> bool:

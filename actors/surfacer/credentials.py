@@ -37,8 +37,8 @@ _TOKEN_HINTS = (
 _HEADER = re.compile(r"\b(Bearer|Basic|Token)\s+([A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^\s/@:]{0,256}:[^\s/@]{1,256}@")
 _NAMED = re.compile(
-    r"""(?P<name>[\w.-]{0,64}(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token
-    |access[_-]?token|refresh[_-]?token|client[_-]?secret|credentials?|비밀번호|パスワード|密码)[\w-]{0,32}["']?)
+    r"""(?P<name>(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token
+    |access[_-]?token|refresh[_-]?token|credentials?|비밀번호|パスワード|密码)[\w-]{0,32}["']?)
     (?P<between>\s{0,4}(?:[:=]|=>|:=|\s은|\s는|\sis)\s{0,4})
     (?P<value>"[^"\n]{4,512}"|'[^'\n]{4,512}'|[^\s"',;<>(){}\[\]]{6,512})""",
     re.IGNORECASE | re.VERBOSE,

@@ -65,6 +65,7 @@ class Database:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            self._refuse_newer(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
@@ -75,13 +76,16 @@ class Database:
             raise
         return connection
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
+    def _refuse_newer(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(self._migrations):
             raise NewerState(
                 f"{self.path} has schema version {version}, this program knows {len(self._migrations)}; "
                 "update memtomem-bus or move the file away"
             )
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
         for number, script in enumerate(self._migrations[version:], version + 1):
             connection.executescript(f"BEGIN;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
 

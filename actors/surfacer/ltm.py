@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 
+from actors.surfacer.credentials import mask
 from actors.surfacer.ltm_link import Link
 from actors.surfacer.ltm_reply import (
     Abilities,
@@ -21,6 +23,7 @@ from actors.surfacer.ltm_reply import (
     read_compose,
     read_scratch,
     read_search,
+    read_tools,
     structured_of,
     text_of,
 )
@@ -28,7 +31,7 @@ from actors.surfacer.memory import Memory
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused
 from bus.rpc_peer import RpcError
 
-State = Literal["starting", "ready", "down", "disabled"]
+State = Literal["starting", "ready", "down"]
 
 CANDIDATES = 20
 """Hits asked for: enough to see which words are common among them."""
@@ -90,7 +93,7 @@ class Ltm:
             except TimeoutError:
                 self.error = f"{self.kind} did not answer within {START_SECONDS:g} s; check ltm_mcp_command"
             except (BusError, OSError) as error:
-                self.error = getattr(error, "message", "") or f"cannot start {self.kind}: {error}"
+                self.error = mask(getattr(error, "message", "")) or f"cannot start {self.kind}: {error}"
             finally:
                 self._link = None
                 self._is_ready.clear()
@@ -133,25 +136,6 @@ class Ltm:
             PeerUnavailable: not connected (yet), or lost meanwhile. LtmFault: it answered with an error.
             DeadlineExceeded: no answer in time.
         """
-        try:
-            async with asyncio.timeout(max(0.0, timeout)):
-                return await self._search(
-                    query, timeout, namespace, limit, style, context_window, rerank, session_context
-                )
-        except TimeoutError:
-            raise DeadlineExceeded(f"the LTM ({self.kind}) did not answer within {timeout:g} s") from None
-
-    async def _search(
-        self,
-        query: str,
-        timeout: float,
-        namespace: str,
-        limit: int,
-        style: str,
-        context_window: int,
-        rerank: bool | None,
-        session_context: bool,
-    ) -> Found:
         link = self._ready()
         arguments: dict[str, object] = {
             "query": query,
@@ -160,17 +144,17 @@ class Ltm:
             "context_window": context_window or None,
             "rerank": rerank,
         }
-        if self.abilities.compose >= _COMPOSE_SCHEMA:
-            params = {k: v for k, v in arguments.items() if v is not None}
-            found = read_compose(text_of(await self._do(link, "context_compose", params, timeout)))
-        else:
-            arguments["output_format"] = (
-                style if style in self.abilities.formats or not self.abilities.formats else None
-            )
-            found = read_search(text_of(await self._call(link, "mem_search", arguments, timeout)))
-        self.scale = found.scale or self.scale
-        if session_context and self._has_scratch and self.kind != "embedded" and "mem_do" in self.abilities.tools:
-            return Found((*found.memories, *await self._scratch(link, timeout)), found.scale, found.hints)
+        async with self._within(timeout):
+            if self.abilities.compose >= _COMPOSE_SCHEMA:
+                params = {k: v for k, v in arguments.items() if v is not None}
+                found = read_compose(text_of(await self._do(link, "context_compose", params, timeout)))
+            else:
+                is_known = style in self.abilities.formats or not self.abilities.formats
+                arguments["output_format"] = style if is_known else None
+                found = read_search(text_of(await self._call(link, "mem_search", arguments, timeout)))
+            self.scale = found.scale or self.scale
+            if session_context and self._has_scratch and "mem_do" in self.abilities.tools:
+                found = replace(found, memories=(*found.memories, *await self._scratch(link, timeout)))
         return found
 
     async def add(
@@ -218,17 +202,22 @@ class Ltm:
             self._has_scratch = False
             return ()
 
+    @contextlib.asynccontextmanager
+    async def _within(self, seconds: float) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                yield
+        except TimeoutError:
+            raise DeadlineExceeded(f"the LTM ({self.kind}) did not answer within {seconds:g} s") from None
+
     async def _learn(self, link: Link) -> Abilities:
         tools: dict[str, frozenset[str] | None] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             params = msgspec.json.encode({} if cursor is None else {"cursor": cursor})
-            page = msgspec.json.decode(await link.request("tools/list", params, START_SECONDS))
-            for tool in page.get("tools", []):
-                properties = (tool.get("inputSchema") or {}).get("properties")
-                tools[str(tool.get("name"))] = frozenset(properties) if isinstance(properties, dict) else None
-            following = page.get("nextCursor")
-            if not isinstance(following, str) or following == cursor:
+            page, following = read_tools(await link.request("tools/list", params, START_SECONDS))
+            tools |= page
+            if following is None or following == cursor:
                 break
             cursor = following
         if "mem_search" not in tools:

@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from bus.build import VERSION
 from bus.child import environment
 from bus.rpc_peer import RpcPeer
 from config.schema_surfacing import SurfacingSettings
 
 DEFAULT_COMMAND = "memtomem-server"
 PROTOCOL_VERSION = "2025-11-25"
-_CLIENT = {"name": "memtomem-bus", "version": "0.1.0"}
+_CLIENT = {"name": "memtomem-bus", "version": VERSION}
 _INITIALIZE_SECONDS = 30.0
 _MAX_LINE = 16 * 1024 * 1024
 
@@ -53,15 +54,13 @@ class StdioLink:
         self.closed = peer.closed
 
     @classmethod
-    async def open(cls, argv: list[str], *, env: Mapping[str, str], group_dir: Path | None) -> StdioLink:
+    async def open(cls, argv: list[str], *, env: Mapping[str, str], cwd: Path, group_dir: Path | None) -> StdioLink:
         """Starts the child and does the handshake.
 
         Raises:
             OSError: it cannot be started. BusError: the handshake failed.
         """
-        peer = await RpcPeer.spawn(
-            argv, env=env, name="the LTM", cwd=str(Path.home()), group_dir=group_dir, max_line=_MAX_LINE
-        )
+        peer = await RpcPeer.spawn(argv, env=env, name="the LTM", cwd=str(cwd), group_dir=group_dir, max_line=_MAX_LINE)
         try:
             params = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
             answer = await peer.request("initialize", msgspec.json.encode(params), timeout=_INITIALIZE_SECONDS)
@@ -69,7 +68,8 @@ class StdioLink:
         except BaseException:
             await peer.close()
             raise
-        return cls(peer, msgspec.json.decode(answer).get("serverInfo") or {})
+        server = msgspec.json.decode(answer).get("serverInfo")
+        return cls(peer, server if isinstance(server, dict) else {})
 
     async def request(self, method: str, params: bytes, timeout: float) -> bytes:
         return await self._peer.request(method, params, timeout=timeout)
@@ -100,6 +100,7 @@ def connector(
 
         return urlsplit(settings.ltm_mcp_url).hostname or "remote", lambda: RemoteLink.open(settings)
     child_env = environment({name: value for name, value in env.items() if _is_ltm_variable(name)})
+    cwd = next(folder for folder in (Path(env.get("HOME") or "/"), Path("/")) if folder.is_dir())
     command = settings.ltm_mcp_command
     if command == DEFAULT_COMMAND and shutil.which(command, path=env.get("PATH")) is None:
         argv = [
@@ -112,9 +113,9 @@ def connector(
             "--index",
             str(index),
         ]
-        return "embedded", lambda: StdioLink.open(argv, env=child_env, group_dir=group_dir)
+        return "embedded", lambda: StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
     argv = [command, *settings.ltm_mcp_args]
-    return Path(command).name, lambda: StdioLink.open(argv, env=child_env, group_dir=group_dir)
+    return Path(command).name, lambda: StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
 
 
 def _is_ltm_variable(name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actors.surfacer.credentials import mask
 from bus.errors import BusError, ConfigError, DeadlineExceeded, PeerUnavailable
 from config.schema_surfacing import SurfacingSettings
 
@@ -77,7 +78,7 @@ class RemoteLink:
             if error.code in (-32000, -32600, -32603):
                 # Closed, session lost by a restart, or an HTTP error: a new connection is the only cure.
                 self._leave.set()
-            raise PeerUnavailable(f"the LTM answered: {error.message[:300]}") from None
+            raise PeerUnavailable(f"the LTM answered: {mask(error.message[:300])}") from None
 
     async def close(self) -> None:
         self._leave.set()

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from actors.surfacer.credentials import mask
 from actors.surfacer.memory import Memory, memory_id
 from bus.errors import BusError
 
@@ -22,6 +23,16 @@ class LtmFault(BusError):
     """The LTM answered with an error, or with something unreadable."""
 
     code = "ltm_fault"
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    inputSchema: dict[str, Any] = {}
+
+
+class _ToolPage(msgspec.Struct):
+    tools: list[_Tool]
+    nextCursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,7 @@ def text_of(result: bytes) -> str:
     )
     text = "\n".join(texts)
     if decoded.get("isError") or text.startswith("Error:"):
-        raise LtmFault(f"the LTM answered: {text[:300] or 'an error without text'}")
+        raise LtmFault(f"the LTM answered: {mask(text[:300]) or 'an error without text'}")
     if not texts:
         raise LtmFault("the LTM answered without text")
     return text
@@ -87,6 +98,23 @@ def structured_of(result: bytes) -> dict[str, Any]:
     """`structuredContent` of a result, empty when there is none."""
     found = _object(result, "result").get("structuredContent")
     return found if isinstance(found, dict) else {}
+
+
+def read_tools(result: bytes) -> tuple[dict[str, frozenset[str] | None], str | None]:
+    """A page of `tools/list`: parameter names by tool (`None` where it lists none), and the cursor of the next page.
+
+    Raises:
+        LtmFault: it is no tool list.
+    """
+    try:
+        page = msgspec.json.decode(result, type=_ToolPage)
+    except (msgspec.DecodeError, RecursionError):
+        raise LtmFault("the LTM's tool list is unreadable") from None
+    tools = {}
+    for tool in page.tools:
+        properties = tool.inputSchema.get("properties")
+        tools[tool.name] = frozenset(properties) if isinstance(properties, dict) else None
+    return tools, page.nextCursor
 
 
 def read_search(text: str) -> Found:

@@ -30,10 +30,10 @@ class Memory:
     rank: int = 0
     pinned: bool = False
 
-    @property
-    def is_boostable(self) -> bool:
-        """The id is the LTM's own."""
-        return not self.id.startswith(_DERIVED)
+
+def is_own_id(memory_id: str) -> bool:
+    """Whether the id is the LTM's own, so that the LTM can be told about it."""
+    return not memory_id.startswith(_DERIVED)
 
 
 def memory_id(given: object, source: str, text: str) -> str:

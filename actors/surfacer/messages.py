@@ -91,6 +91,8 @@ class SurfacerHealth(Reply, frozen=True, kw_only=True):
         score_scale / mode: what the LTM reports about its scores.
         counters: how often each skip reason and outcome (`surfaced`) happened since start.
         attempts / faults: searches that reached the LTM, and how many of them failed.
+        search_hints: warnings that the LTM gave with its answers.
+        sampled_out: opportunities that were not recorded because of `opportunities_sample_rate`.
     """
 
     ltm: str = "starting"
@@ -104,6 +106,8 @@ class SurfacerHealth(Reply, frozen=True, kw_only=True):
     counters: dict[str, int] = {}
     attempts: int = 0
     faults: int = 0
+    search_hints: int = 0
+    sampled_out: int = 0
     pid: int = 0
 
 

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from actors.surfacer.arguments import PATH_KEYS, SEMANTIC_KEYS, project_of, semantic_text, split_path, values_of
-from actors.surfacer.tokens import Token, count, fold, rarity, tokens
+from actors.surfacer.tokens import INFORMATIVE, Token, count, fold, rarity, tokens
 
 LONGEST_QUERY = 1000
 _MOST_TERMS = 48
-_INFORMATIVE = 0.5
 _PATH_FILE, _PATH_FOLDER, _PATH_ASIDE, _TOOL_NAME = 1.3, 1.0, 0.8, 0.6
 _VARIABLE = re.compile(r"\{(tool_name|server|arg\.([\w.-]+))\}")
 
@@ -89,7 +88,7 @@ def extract(
             return _query(filled, 1, _terms([(filled, 1.0)]), project, filled)
     if context_query.strip():
         text = " ".join(context_query.split())[:LONGEST_QUERY]
-        return _query(text, 2, _terms([(text, 1.0)]), project or _path_project(arguments), context_query)
+        return _query(text, 2, _terms([(text, 1.0)]), project or _path_project(arguments), text)
     paths = [value for _, value in values_of(arguments, PATH_KEYS)]
     split = [split_path(path) for path in paths]
     project = project or next((parts.project for parts in split if parts.project), "")
@@ -124,7 +123,7 @@ def _query(text: str, stage: int, terms: tuple[Term, ...], project: str, raw: st
 
 def _informative(stage: int, terms: tuple[Term, ...], project: str, raw: str) -> Query | None:
     """A query of keywords, unless every word of it would fit any memory."""
-    if all(rarity(term.token) < _INFORMATIVE for term in terms):
+    if all(rarity(term.token) < INFORMATIVE for term in terms):
         return None
     text = " ".join(dict.fromkeys(term.token.surface for term in terms))[:LONGEST_QUERY]
     return _query(text, stage, terms, project, raw)

@@ -22,7 +22,7 @@ from functools import lru_cache
 
 from actors.surfacer.memory import Memory
 from actors.surfacer.query import Query, Term
-from actors.surfacer.tokens import UNMISTAKABLE, Script, Token, bigrams, fold, rarity, tokens
+from actors.surfacer.tokens import INFORMATIVE, UNMISTAKABLE, Script, Token, bigrams, fold, rarity, tokens
 from actors.surfacer.vocabulary import CONCEPTS
 
 EVIDENCE_SCALE = 1.2
@@ -36,8 +36,14 @@ _COMMONEST = 0.6
 _LONG_MEMORY = 100
 _CONCEPT_STRENGTH = 0.8
 _PART_STRENGTH = 0.5
+_UNMISTAKABLE_COVERAGE = 0.6
 _READ_CHARS = 8000
 _FEW_HITS = 8
+_TWO_SYLLABLES = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]{2}")
+# Technical words that count inside longer ones; shorter ones would be found in words that mean something else.
+_INSIDE_WORDS = tuple(
+    (word, concept) for word, concept in CONCEPTS.items() if len(word) > 2 or _TWO_SYLLABLES.fullmatch(word)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +53,13 @@ class Features:
     Attributes:
         words: stems, whole identifiers and concepts of everything.
         title: the same of heading and file name only.
-        folded: the text itself, for Korean, Japanese and Chinese substrings.
+        folded / folded_title: the texts themselves, for Korean, Japanese and Chinese substrings.
     """
 
     words: frozenset[str]
     title: frozenset[str]
     folded: str
+    folded_title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +78,16 @@ def score(query: Query, memories: Sequence[Memory], home_namespaces: frozenset[s
         home_namespaces: namespaces that count as the caller's own, beside `default` and the query's project.
     """
     features = [features_of(memory) for memory in memories]
-    strengths = [[_strength(term.token, found) for term in query.terms] for found in features]
+    strengths = [[_strength(term.token, found.words, found.folded) for term in query.terms] for found in features]
+    project = re.compile(rf"(?<![^\W_]){re.escape(query.project)}(?![^\W_])") if query.project else None
     weights = [
         term.weight * _local_rarity(sum(1 for row in strengths if row[i] >= 0.5), len(memories))
         for i, term in enumerate(query.terms)
     ]
     scored: list[Scored] = []
     for memory, found, row in zip(memories, features, strengths, strict=True):
-        is_of_project = bool(query.project) and query.project in fold(f"{memory.namespace} {memory.source}")
+        place = f"{fold(memory.namespace)} {fold(memory.source)} {found.folded}"
+        is_of_project = project is not None and project.search(place) is not None
         relevance = _relevance(query, weights, row, found, is_of_project=is_of_project)
         factor = 1.0 if is_of_project else _foreign_factor(query, memory, home_namespaces)
         scored.append(Scored(memory, relevance * factor, _matched(query, row)))
@@ -95,7 +104,8 @@ def _features(source: str, hierarchy: str, text: str) -> Features:
     name = re.sub(r"\.[A-Za-z0-9]{1,8}$", "", "/".join(re.split(r"[/\\]", source)[-2:]))
     title_text = f"{name} {hierarchy}"
     title = _words(title_text)
-    return Features(_words(text) | title, title, fold(f"{text}\n{title_text}"))
+    folded_title = fold(title_text)
+    return Features(_words(text) | title, title, f"{fold(text)}\n{folded_title}", folded_title)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -109,24 +119,24 @@ def _words(text: str) -> frozenset[str]:
             found.add(token.concept)
     folded = fold(text)
     if not folded.isascii():
-        found.update(concept for word, concept in CONCEPTS.items() if word in folded)
+        found.update(concept for word, concept in _INSIDE_WORDS if word in folded)
     return frozenset(found)
 
 
-def _strength(token: Token, found: Features) -> float:
-    """How surely the memory holds the word, in [0, 1]."""
+def _strength(token: Token, words: frozenset[str], folded: str) -> float:
+    """How surely a text, given by its words and itself folded, holds the word: in [0, 1]."""
     if token.script is Script.WORD:
-        return 1.0 if token.text in found.words or (token.whole and token.whole in found.words) else 0.0
-    if token.text in found.folded:
+        return 1.0 if token.text in words or (token.whole and token.whole in words) else 0.0
+    if token.text in folded:
         return 1.0
-    if token.concept and token.concept in found.words:
+    if token.concept and token.concept in words:
         return _CONCEPT_STRENGTH
     pairs = bigrams(token.text)
-    share = sum(1 for pair in pairs if pair in found.folded) / len(pairs)
+    share = sum(1 for pair in pairs if pair in folded) / len(pairs)
     if len(pairs) > 1 and share >= 0.6:
         return share
     is_compound = token.script is Script.HANGUL and len(token.text) >= 4
-    return _PART_STRENGTH if is_compound and (pairs[0] in found.folded or pairs[-1] in found.folded) else 0.0
+    return _PART_STRENGTH if is_compound and (pairs[0] in folded or pairs[-1] in folded) else 0.0
 
 
 def _local_rarity(holding: int, hits: int) -> float:
@@ -146,18 +156,22 @@ def _relevance(
         total += weight
         if strength <= 0:
             continue
-        in_title = _strength(term.token, Features(found.title, found.title, "")) > 0
+        in_title = _strength(term.token, found.title, found.folded_title) > 0
         evidence += weight * strength * (_TITLE_BONUS if in_title else 1.0)
         words += (1.0 if strength >= 0.6 else 0.5) * _word_count(term) * (1.5 if in_title else 1.0)
         rarest = max(rarest, rarity(term.token))
     evidence *= _focus(found)
     words += 0.5 if is_of_project else 0.0
+    if rarest < INFORMATIVE:
+        return 0.0
     is_all_asked = query.stage == 2 and len(query.terms) == 1
     if evidence < LEAST_EVIDENCE * (0.5 if is_all_asked else 1) or (
         words < 2 and rarest < UNMISTAKABLE and not is_all_asked
     ):
         return 0.0
     coverage = min(1.0, evidence / min(total, LONGEST_QUERY_WEIGHT))
+    if rarest >= UNMISTAKABLE:
+        coverage = max(coverage, _UNMISTAKABLE_COVERAGE)
     return float((1 - math.exp(-evidence / EVIDENCE_SCALE)) * coverage**COVERAGE_POWER)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from actors.surfacer.database import Database, is_corrupt
+from bus.errors import StateError
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Retention:
 
 
 class Store:
-    """The surfacer's database.
+    """The surfacer's database; every method raises `StateError` when the disk refuses.
 
     Args:
         clock: Unix time in seconds.
@@ -161,7 +162,9 @@ class Store:
             return work(self._database.connection)
         except sqlite3.DatabaseError as error:
             if not is_corrupt(error):
-                raise
+                raise StateError(
+                    f"cannot use the database {self._database.path}: {error}; check the disk and permissions"
+                ) from None
         self._database.rebuild()
         self._on_set_aside(self._database.set_aside)
         return work(self._database.connection)

@@ -28,7 +28,7 @@ from actors.surfacer.relevance import Scored, score
 from actors.surfacer.render import render
 from actors.surfacer.store import Event, Store
 from actors.tuner.messages import Tuning
-from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
+from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable, StateError
 from bus.message import Blob
 from config.schema_surfacing import ContextToolSettings, SurfacingSettings
 from config.surfacing_gate import context_tool, static_reason
@@ -64,11 +64,13 @@ class Surfacer:
         store: what was shown.
         on_disk: runs a function that blocks on the disk elsewhere and waits for it.
         on_breaker_open: called when the breaker opens.
+        on_store_failure: called with the message when the store could not be used.
 
     Attributes:
         ltm: the present connection; `None` while surfacing is off.
         counters: outcomes since start by reason, `surfaced` for a block.
         attempts / faults: searches that reached the LTM, and those of them that failed.
+        search_hints: warnings that came with its answers.
     """
 
     def __init__(
@@ -76,7 +78,9 @@ class Surfacer:
         settings: SurfacingSettings,
         store: Store,
         on_disk: Callable[[Callable[[], Any]], Awaitable[Any]],
-        on_breaker_open: Callable[[], None] = lambda: None,
+        *,
+        on_breaker_open: Callable[[], None],
+        on_store_failure: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
@@ -86,11 +90,14 @@ class Surfacer:
         self.counters: Counter[str] = Counter()
         self.attempts = 0
         self.faults = 0
+        self.search_hints = 0
         self._store = store
         self._on_disk = on_disk
         self._on_breaker_open = on_breaker_open
+        self._on_store_failure = on_store_failure
         self._sessions = Sessions(clock)
         self._tuning = Tuning()
+        self._showing = asyncio.Lock()
 
     def configure(self, settings: SurfacingSettings) -> None:
         """Takes over changed settings; sessions, breaker state and cached results stay."""
@@ -149,7 +156,7 @@ class Surfacer:
         )
         if query is None:
             return _nothing("no_query")
-        if looks_like_credential(query.raw) or looks_like_credential(query.text):
+        if looks_like_credential(query.raw):
             return _nothing("sensitive_query")
         namespace = (tool.namespace if tool else None) or settings.default_namespace or ""
         key = (query.digest, namespace)
@@ -169,10 +176,15 @@ class Surfacer:
                 self._sessions.spend(request.session)
                 cached = await self._search(query, namespace, key, limit)
                 ltm_ms = (time.monotonic() - started) * 1000
-            async with asyncio.timeout_at(deadline):
+            # One at a time, so that two calls of a session never show the same memory.
+            async with asyncio.timeout_at(deadline), self._showing:
                 return await self._choose(request, tool, query, cached, ltm_ms)
         except (TimeoutError, DeadlineExceeded):
             return _nothing("timeout", query, (time.monotonic() - started) * 1000)
+        except StateError as error:
+            # What cannot be written down cannot be rated, and would be shown again and again.
+            self._on_store_failure(error.message)
+            return _nothing("empty_render", query, ltm_ms)
         except BusError:
             return _nothing("ltm_unavailable", query, (time.monotonic() - started) * 1000)
 
@@ -214,6 +226,7 @@ class Surfacer:
                     self._on_breaker_open()
             raise
         self.breaker.succeeded()
+        self.search_hints += len(found.hints)
         return self.cache.put(key, found, settings.cache_ttl_seconds)
 
     async def _choose(
@@ -231,7 +244,9 @@ class Surfacer:
         harmless = [found for found in passing if not addresses_agent(found.memory)]
         if not harmless and not pinned:
             return _nothing(reason or "empty_render", query, ltm_ms)
-        most = request.max_results or (tool.max_results if tool else None) or settings.max_results
+        most = request.max_results or settings.max_results
+        if tool is not None and tool.max_results is not None:
+            most = min(most, tool.max_results)
         chosen = choose(harmless, most)
         surfacing_id = secrets.token_hex(6)
         if chosen and request.holdout and random.random() < settings.holdout_rate:  # noqa: S311 (an experiment's coin)

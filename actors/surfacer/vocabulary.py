@@ -28,7 +28,7 @@ add added adding adds api app application apps args argument arguments array att
 bool boolean branch bug bugs build builds builder call called calling calls case cases change changed changes
 channel check checks class classes cli client clients code codes column command commands comment comments
 commit commits common component components config configs configur configuration content contents context copy
-core count create created creates creation current data databas database date day days default defaults delete
+core count create created creates creation current data date day days default defaults delete
 deleted description detail details dev develop developer development dir directory doc docs document
 documentation documents done edit element empty end entity entry environment env error errors event events
 example examples exist existing expected fail failed fails failure false feature features fetch field fields
@@ -98,7 +98,7 @@ ABBREVIATIONS = {
 
 # Korean, Japanese and Chinese technical words → the English stem they stand for.
 CONCEPTS = {
-    "배포": "deploy", "デプロイ": "deploy", "部署": "deploy", "인증": "auth", "認証": "auth",
+    "배포": "deploy", "デプロイ": "deploy", "인증": "auth", "認証": "auth",
     "认证": "auth", "로그인": "login", "ログイン": "login", "登录": "login", "登錄": "login",
     "데이터베이스": "databas", "디비": "databas", "データベース": "databas", "数据库": "databas",
     "백업": "backup", "バックアップ": "backup", "备份": "backup", "토큰": "token", "トークン": "token",

@@ -91,7 +91,7 @@ class TelemetryActor(Actor):
             known = request.producer in self._dropped or len(self._dropped) < MAX_PRODUCERS
             producer = request.producer if known else "others"
             self._dropped[producer] = self._dropped.get(producer, 0) + request.dropped
-            fault = FaultEvent(component=request.producer, what="events_dropped", count=request.dropped)
+            fault = FaultEvent(component=request.producer or "unknown", what="events_dropped", count=request.dropped)
             await self._append(fault)
         self._news.set()
 

@@ -147,7 +147,8 @@ def prepare(connection: duckdb.DuckDBPyConnection) -> None:
             "CREATE TABLE IF NOT EXISTS _offsets (segment BIGINT, first_line VARCHAR, loaded_bytes BIGINT)"
         )
         for kind in KINDS:
-            _prepare_table(connection, kind)
+            found = connection.execute("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [kind])
+            connection.execute(_table(kind, {name for (name,) in found.fetchall()}))
         connection.execute(sql("views"))
         connection.execute("DELETE FROM _meta")
         connection.execute("INSERT INTO _meta VALUES (?, ?)", [SCHEMA_VERSION, fingerprint()])
@@ -166,15 +167,18 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.commit()
 
 
-def _prepare_table(connection: duckdb.DuckDBPyConnection, kind: str) -> None:
+def _table(kind: str, present: set[str]) -> str:
+    """The statements that create a kind's table, or add the columns that the present one lacks, and comment it."""
     wanted = table_columns(kind)
     definition = ", ".join(f'"{name}" {sql_type}' for name, sql_type in wanted.items())
-    connection.execute(f'CREATE TABLE IF NOT EXISTS "{kind}" ({definition})')
+    statements = [f'CREATE TABLE IF NOT EXISTS "{kind}" ({definition})']
     for name, sql_type in wanted.items():
-        connection.execute(f'ALTER TABLE "{kind}" ADD COLUMN IF NOT EXISTS "{name}" {sql_type}')
         comment = _COLUMN_COMMENTS_BY_TABLE.get((kind, name)) or COLUMN_COMMENTS[name]
-        connection.execute(f'COMMENT ON COLUMN "{kind}"."{name}" IS {_literal(comment)}')
-    connection.execute(f'COMMENT ON TABLE "{kind}" IS {_literal(TABLE_COMMENTS[kind])}')
+        if present and name not in present:
+            statements.append(f'ALTER TABLE "{kind}" ADD COLUMN "{name}" {sql_type}')
+        statements.append(f'COMMENT ON COLUMN "{kind}"."{name}" IS {_literal(comment)}')
+    statements.append(f'COMMENT ON TABLE "{kind}" IS {_literal(TABLE_COMMENTS[kind])}')
+    return ";\n".join(statements)
 
 
 def _literal(text: str) -> str:

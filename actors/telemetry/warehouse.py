@@ -25,7 +25,7 @@ from actors.telemetry.database import opened
 from actors.telemetry.journal import MAX_LINE_BYTES, Extent
 from bus.errors import StateError
 
-CHUNK_BYTES = 32 * 1024 * 1024
+CHUNK_BYTES = 8 * 1024 * 1024
 """One transaction loads at most this much of the record."""
 RETENTION_DAYS: Mapping[str, float] = dict.fromkeys(schema.KINDS, 90.0)
 MAX_ROWS = 10_000_000

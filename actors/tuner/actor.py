@@ -21,7 +21,8 @@ from config.schema_surfacing import SurfacingSettings
 from config.surfacing_gate import context_tool
 from config.watch import ConfigWatcher
 
-SURFACER_SECONDS = 2.0
+SURFACER_SECONDS = 5.0
+"""More than a missing surfacer is waited for, so that its absence is told as such and not as a deadline."""
 BOOST_SECONDS = 10.0
 PRUNE_SECONDS = 6 * 3600.0
 MAX_MISSING_CHARS = 2_000
@@ -80,19 +81,48 @@ class TunerActor(Actor):
         ratings, refusal = _ratings_by_memory(request, shown)
         if refusal:
             return Recorded(ok=False, text=refusal)
-        tool = Tool(shown.server, shown.tool)
-        settings = self._settings
+        # What is stored is also told: a caller that leaves now must not end the work half-way.
+        await asyncio.shield(self.spawn(self._record(request.surfacing_id, shown, ratings, trace_id), name="rating"))
+        return Recorded(ok=True, text=_thanks(request.surfacing_id, ratings), recorded=len(ratings))
+
+    @handles(ReportCompression)
+    async def report(self, request: ReportCompression, context: Context) -> Recorded:
+        missing = screen(request.missing[:MAX_SCREENED_CHARS]).strip()[:MAX_MISSING_CHARS]
+        if not missing:
+            return Recorded(ok=False, text="Not recorded: `missing` is empty; say which information was lost.")
+        server, tool, category = (
+            screen(text[:MAX_SCREENED_CHARS])[:MAX_NAME_CHARS] for text in (request.server, request.tool, request.kind)
+        )
+        event = CompressionFeedbackEvent(
+            server=server,
+            tool=tool,
+            category=category,
+            missing=missing,
+            trace_id=request.trace_id or context.trace_id,
+        )
+        await asyncio.shield(self.spawn(self._keep_report(event), name="report"))
+        return Recorded(ok=True, text=f"Recorded: information lost from {server}/{tool} ({category}).", recorded=1)
+
+    @streams(WatchTuning)
+    async def watch(self, request: WatchTuning, context: Context) -> AsyncIterator[Tuning]:
+        while True:
+            change, current = self._changed, self._tuning
+            yield current
+            await change.wait()
+
+    async def _record(self, surfacing_id: str, shown: ShownEvent, ratings: dict[str, str], trace_id: str) -> None:
+        tool, settings = Tool(shown.server, shown.tool), self._settings
         outcome = await self._with_store(
-            lambda store: feedback.rate(store, request.surfacing_id, tool, ratings, settings, self._pinned)
+            lambda store: feedback.rate(store, surfacing_id, tool, ratings, settings, self._pinned)
         )
         for memory in outcome.changed:
             self.events.add(
                 FeedbackEvent(
-                    surfacing_id=request.surfacing_id,
+                    surfacing_id=surfacing_id,
                     memory_id=memory,
                     rating=ratings[memory],
-                    server=shown.server,
-                    tool=shown.tool,
+                    server=tool.server,
+                    tool=tool.tool,
                     trace_id=trace_id,
                 )
             )
@@ -102,32 +132,15 @@ class TunerActor(Actor):
             )
             self.log.info("threshold_tuned", tool=step.tool, old=step.old, new=step.new, reason=step.reason)
         if outcome.boosts:
-            self.spawn(self._boost(request.surfacing_id, outcome.boosts, trace_id), name="boost")
+            self.spawn(self._boost(surfacing_id, outcome.boosts, trace_id), name="boost")
         if outcome.changed:
             await self._publish()
-        return Recorded(ok=True, text=_thanks(request.surfacing_id, ratings), recorded=len(ratings))
 
-    @handles(ReportCompression)
-    async def report(self, request: ReportCompression, context: Context) -> Recorded:
-        missing = screen(request.missing[:MAX_SCREENED_CHARS]).strip()[:MAX_MISSING_CHARS]
-        if not missing:
-            return Recorded(ok=False, text="Not recorded: `missing` is empty; say which information was lost.")
-        trace_id = request.trace_id or context.trace_id
-        server, tool, category = (
-            screen(text[:MAX_SCREENED_CHARS])[:MAX_NAME_CHARS] for text in (request.server, request.tool, request.kind)
+    async def _keep_report(self, event: CompressionFeedbackEvent) -> None:
+        await self._with_store(
+            lambda store: store.report(event.server, event.tool, event.category, event.missing, event.trace_id)
         )
-        await self._with_store(lambda store: store.report(server, tool, category, missing, trace_id))
-        self.events.add(
-            CompressionFeedbackEvent(server=server, tool=tool, category=category, missing=missing, trace_id=trace_id)
-        )
-        return Recorded(ok=True, text=f"Recorded: information lost from {server}/{tool} ({category}).", recorded=1)
-
-    @streams(WatchTuning)
-    async def watch(self, request: WatchTuning, context: Context) -> AsyncIterator[Tuning]:
-        while True:
-            change, current = self._changed, self._tuning
-            yield current
-            await change.wait()
+        self.events.add(event)
 
     async def _publish(self) -> None:
         found = await self._with_store(lambda store: feedback.tuning(store, self._settings))

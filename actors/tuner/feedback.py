@@ -71,7 +71,7 @@ def _judge(store: FeedbackStore, tool: Tool, settings: SurfacingSettings, pinned
         store.close_block(which)
 
     own, everyone = store.block(tool), store.block(ALL_TOOLS)
-    if rated[tool] >= enough and own.total >= enough:
+    if rated.get(tool, 0) >= enough and own.total >= enough:
         judge(tool, own, tool.key)
     if everyone.total >= enough:
         for cold in (name for name, count in rated.items() if count < enough and store.block(name).total):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import cache
 
 LOG_CHARS = 2_000_000
 TOOLS = [
@@ -18,6 +19,7 @@ TOOLS = [
 ]
 
 
+@cache
 def log_text(size: int) -> str:
     """A log of about `size` characters in which no line repeats another."""
     lines, length = list[str](), 0
@@ -32,7 +34,6 @@ def log_text(size: int) -> str:
 
 
 def main() -> None:
-    log = log_text(LOG_CHARS)
     for line in sys.stdin.buffer:
         frame = json.loads(line)
         if "id" not in frame:
@@ -40,7 +41,7 @@ def main() -> None:
         method, params = frame["method"], frame.get("params") or {}
         if method == "tools/call":
             arguments = params["arguments"]
-            text = f"{log}\nrun {arguments['run']}" if params["name"] == "log" else arguments["text"]
+            text = f"{log_text(LOG_CHARS)}\nrun {arguments['run']}" if params["name"] == "log" else arguments["text"]
             body = {"result": {"content": [{"type": "text", "text": text}], "isError": False}}
         elif method == "initialize":
             info = {"name": "bench", "version": "1"}

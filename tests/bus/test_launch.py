@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from bus.census import is_stopping, note_stopping, orphans, write_census
 from bus.errors import AlreadyRunning
-from bus.launch import ChildSpec, environment, last_words, launch, orphans, output, write_census
+from bus.launch import ChildSpec, environment, last_words, launch, output
 from bus.lock import OwnerLock, owner_of
 from config.place import Place
 
@@ -51,14 +52,21 @@ def test_the_last_words_are_the_last_line(place: Place, written: bytes, words: s
 
 
 def test_orphans_are_listed_and_still_hold_their_name(place: Place) -> None:
-    assert orphans(place) == {}
+    assert orphans(place.locks) == {}
     lock = OwnerLock(place.locks / "upstream.lock")
     lock.acquire()
-    write_census(place, {"upstream": os.getpid(), "tuner": os.getpid()})
-    assert orphans(place) == {"upstream": os.getpid()}
-    write_census(place, {"upstream": 1})
-    assert orphans(place) == {}
+    write_census(place.locks, {"upstream": os.getpid(), "tuner": os.getpid()})
+    assert orphans(place.locks) == {"upstream": os.getpid()}
+    write_census(place.locks, {"upstream": 1})
+    assert orphans(place.locks) == {}
     lock.release()
+
+
+def test_a_supervisor_that_stops_is_told_from_the_one_after_it(place: Place) -> None:
+    assert not is_stopping(place.locks, os.getpid())
+    note_stopping(place.locks)
+    assert is_stopping(place.locks, os.getpid())
+    assert not is_stopping(place.locks, os.getpid() + 1)
 
 
 def test_a_lock_can_be_handed_over_without_a_gap(place: Place) -> None:

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from bus import groups
+from bus.census import orphans
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.errors import BusError, Refused
-from bus.launch import orphans, output
+from bus.launch import output
 from bus.lock import owner_of
 from bus.message import Request
 from bus.supervision import (
@@ -236,7 +237,7 @@ async def test_the_next_supervisor_ends_a_child_that_hangs(start: Start, bus: Bu
     os.kill(before.pid, signal.SIGSTOP)  # cannot notice that its supervisor goes away
     first.kill()
     first.wait()
-    assert orphans(place) == {"child": before.pid}
+    assert orphans(place.locks) == {"child": before.pid}
     start({"child": "good"}, {"stop": 0.5})
     after = await child_when(bus, is_ready)
     assert after.pid != before.pid

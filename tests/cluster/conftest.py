@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ import pytest
 from actors import ACTORS
 from bus.launch import environment
 from bus.lock import owner_of
-from cli.cluster import stop_cluster
 from config.place import Place
 from tests.eventually import eventually_blocking
 
@@ -26,15 +27,27 @@ NAMES = ("supervisor", *ACTORS)
 Mms = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@contextlib.contextmanager
+def scratch_place() -> Iterator[Place]:
+    """A place of its own; whatever still runs there at the end is killed."""
+    folder = Path(tempfile.mkdtemp(prefix="mms-"))
+    place = Place.from_environment({"MEMTOMEM_STM_HOME": str(folder / "home"), "MMS_RUNTIME_DIR": str(folder / "run")})
+    place.prepare()
+    try:
+        yield place
+    finally:
+        for pid in owners(place).values():  # the supervisor first, so that it restarts nothing
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        eventually_blocking(lambda: not owners(place))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture
-def home(place: Place) -> Iterator[Place]:
-    """The scratch place; whatever still runs there is ended."""
-    yield place
-    with contextlib.suppress(Exception):
-        stop_cluster(place)
-    for pid in owners(place).values():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+def home() -> Iterator[Place]:
+    """A scratch place for one test."""
+    with scratch_place() as place:
+        yield place
 
 
 @pytest.fixture

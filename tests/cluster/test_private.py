@@ -103,3 +103,19 @@ def test_a_client_without_a_cluster_of_its_own_joins_the_private_one(owner: subp
     before = until_all_run(place_of(owner, home))
     ensure_cluster(home)
     assert owners(home) == before
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_nothing_survives_a_private_gateway_that_is_killed(home: Place, tmp_path: Path, busy: bool) -> None:
+    if busy:  # the home's own state is taken
+        ensure_cluster(home, mode="pinned")
+        until_all_run(home)
+    argv = [sys.executable, "-P", "-m", "cli", "gateway", "--private"]
+    pipe = subprocess.PIPE
+    gateway = subprocess.Popen(argv, cwd=tmp_path, env=environment(home), stdin=pipe, stdout=pipe)
+    private = home.with_state(home.state / "private" / str(gateway.pid)) if busy else home
+    ours = until_all_run(private)
+    gateway.kill()
+    gateway.communicate()
+    eventually_blocking(lambda: not [pid for pid in ours.values() if has_process(pid)])
+    eventually_blocking(lambda: len(owners(home)) == (6 if busy else 0))

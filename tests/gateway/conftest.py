@@ -1,32 +1,68 @@
 """The gateway as a client meets it: a process on a pipe.
 
-`connect` is a gateway beside one cluster that all tests of this folder share, in front of every server that behaves:
-cheap, and good for whatever leaves the cluster as it was. `home` is a place of its own for everything else.
+`connect` is a gateway beside one cluster that all tests of this folder share, in front of every fixture server, the
+bad ones included: cheap, and good for whatever leaves the cluster as it was. `home` is a place of its own for the rest.
 Both refuse frames that a strict client would refuse, at the end of each test.
 """
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.eventually import eventually_blocking
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
+from tests.fixtures.official import python_server
 
-SHARED = ("slow", "progress", "mixed", "failing", "library", "stateless", "unreadable")
+GOOD = ("slow", "progress", "mixed", "failing", "changing", "library", "asking", "stateless", "strict")
+ODD = ("pages", "stuck", "schemas", "credentials", "described")
+BAD = ("unreadable", "dying", "hanging", "flooding", "dirty", "hung", "quitting")
+ADMIN = {"MEMTOMEM_STM_ADVERTISE_OBSERVABILITY_TOOLS": "true"}
 
 Connect = Callable[..., Awaitable[McpClient]]
 Start = Callable[..., Awaitable[McpClient]]
 
 
+def shared_servers(home: Home) -> dict[str, dict[str, Any]]:
+    """Every fixture server under its own name; `fx` is the echo server, `x` and `x_a` have odd names."""
+    servers = {name: home.upstream(name) for name in (*GOOD, *ODD, *BAD)}
+    once: dict[str, Any] = {"call_timeout_seconds": 0.5, "overall_deadline_seconds": 0.5}
+    return {
+        **servers,
+        "fx": home.upstream("echo", "fx"),
+        "x": home.upstream("names", "x"),
+        "x_a": home.upstream("pages", "x_a"),
+        "own": home.upstream("asking", "own", session="dedicated"),
+        "hung": home.upstream("hung", connect_timeout_seconds=600),
+        "hanging": home.upstream("hanging", circuit_max_failures=0, **once),
+        "dying": home.upstream("dying", reconnect_delay_seconds=0, circuit_max_failures=0),
+        "verbatim": home.upstream("flooding", "verbatim", compression="none"),
+        "missing": {"prefix": "missing", "command": str(home.path / "no-such-program")},
+        "git": python_server("git", "--repository", str(repository(home.path / "repo"))),
+        "time": python_server("time", "--local-timezone", "UTC"),
+    }
+
+
+def repository(path: Path) -> Path:
+    """A small git repository with one commit."""
+    path.mkdir()
+    (path / "a.txt").write_text("first\n")
+    git = ["git", "-C", str(path), "-c", "user.name=T", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "The first commit"]):
+        subprocess.run([*git, *words], check=True)
+    return path
+
+
 @pytest.fixture(scope="session")
 def shared_home() -> Iterator[Home]:
-    """The home of the shared cluster; `fx` is the echo server."""
+    """The home of the shared cluster."""
     home = Home()
-    servers = {name: home.upstream(name) for name in SHARED}
-    home.configure({"fx": home.upstream("echo", "fx"), **servers})
+    home.configure(shared_servers(home))
     yield home
     stopped = home.mms("down")
     left = home.processes()

@@ -11,9 +11,8 @@ from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.servers.bad import STDERR_BYTES
 from tests.fixtures.servers.catalogues import NASTY_SCHEMA, ODD_NAMES
-from tests.gateway.conftest import Start
+from tests.gateway.conftest import ADMIN, Connect, Start
 
-ADMIN = {"MEMTOMEM_STM_ADVERTISE_OBSERVABILITY_TOOLS": "true"}
 CHANGED = "notifications/tools/list_changed"
 
 
@@ -21,20 +20,18 @@ async def health(client: McpClient) -> str:
     return (await client.call("stm_admin", {"action": "proxy_health"})).text
 
 
-async def test_pages_are_read_to_the_end_and_a_stuck_cursor_stops(home: Home, start: Start) -> None:
-    home.serve("pages", "stuck")
-    client = await start("pages__tool6", "stuck__only", **ADMIN)
+async def test_pages_are_read_to_the_end_and_a_stuck_cursor_stops(connect: Connect, shared_home: Home) -> None:
+    client = await connect(ready=("pages__tool6", "stuck__only"))
     tools = await client.tools()
     assert [name for name in tools if name.startswith("pages__")] == [f"pages__tool{i}" for i in range(7)]
     assert [name for name in tools if name.startswith("stuck__")] == ["stuck__only"]
-    lists = [entry for entry in home.recorded("stuck", "request") if entry["method"] == "tools/list"]
+    lists = [entry for entry in shared_home.recorded("stuck", "request") if entry["method"] == "tools/list"]
     assert len(lists) < 100
 
 
-async def test_odd_schemas_cost_themselves_only(home: Home, start: Start) -> None:
+async def test_odd_schemas_cost_themselves_only(connect: Connect) -> None:
     """A nasty but legal schema is byte-equal, the tools that strict clients refuse are named with a reason."""
-    home.serve("schemas")
-    client = await start("schemas__plain", **ADMIN)
+    client = await connect(ready=("schemas__plain",), **ADMIN)
     answer = await client.request("tools/list")
     tools = {tool["name"]: index for index, tool in enumerate(answer.result["tools"])}
     nasty = tools["schemas__nasty"]
@@ -52,11 +49,8 @@ async def test_odd_schemas_cost_themselves_only(home: Home, start: Start) -> Non
     assert "task_required" in report
 
 
-async def test_odd_names_are_unique_fit_and_reach_their_tool(home: Home, start: Start) -> None:
-    home.configure(
-        {"names": home.upstream("names", "x"), "pages": home.upstream("pages", "x_a")},
-    )
-    client = await start("x_a__tool0", "x__search_a", **ADMIN)
+async def test_odd_names_are_unique_fit_and_reach_their_tool(connect: Connect) -> None:
+    client = await connect(ready=("x_a__tool0", "x__search_a"), **ADMIN)
     tools = await client.tools()
     longest = 64 - len("mcp__memtomem-stm__")
     reached = []
@@ -69,17 +63,10 @@ async def test_odd_names_are_unique_fit_and_reach_their_tool(home: Home, start: 
     report = await health(client)
     assert "duplicate_name" in report
     assert "twice" in report
-    again = await home.gateway("--private", **ADMIN)
-    try:
-        await again.handshake()
-        assert list(await again.tools_with("x__search_a", "x_a__tool0")) == list(tools)
-    finally:
-        await again.close()
 
 
-async def test_metadata_with_a_credential_is_withheld(home: Home, start: Start) -> None:
-    home.serve("credentials")
-    client = await start("credentials__clean", **ADMIN)
+async def test_metadata_with_a_credential_is_withheld(connect: Connect) -> None:
+    client = await connect(ready=("credentials__clean",), **ADMIN)
     listed = await client.request("tools/list")
     assert b"sk-ant" not in listed.line
     assert {t["name"] for t in listed.result["tools"] if t["name"].startswith("cred")} == {"credentials__clean"}
@@ -88,39 +75,29 @@ async def test_metadata_with_a_credential_is_withheld(home: Home, start: Start) 
     assert "sk-ant" not in report
 
 
-async def test_a_dirty_server_becomes_ready_and_its_noise_is_counted(home: Home, start: Start) -> None:
-    home.serve("dirty")
-    client = await start("dirty__noisy", **ADMIN)
+async def test_a_dirty_server_becomes_ready_and_its_noise_is_counted(connect: Connect, shared_home: Home) -> None:
+    client = await connect(ready=("dirty__noisy",), **ADMIN)
     assert (await client.call("dirty__noisy")).text == "clean"
     report = await health(client)
     assert re.search(r"\b[78]\b.*(stdout|junk|noise|line)", report), report
-    logs = sum(path.stat().st_size for path in (home.path / "bus" / "logs").iterdir())
+    logs = sum(path.stat().st_size for path in (shared_home.path / "bus" / "logs").iterdir())
     assert logs < STDERR_BYTES * 2
 
 
-async def test_a_hung_server_holds_up_nobody(home: Home, start: Start) -> None:
-    home.serve("hung", "echo", "pages", "slow", "mixed")
-    client = await start("echo__echo", "pages__tool0", "slow__fast", "mixed__long", **ADMIN)
+async def test_a_hung_server_holds_up_nobody(connect: Connect) -> None:
+    client = await connect(ready=("fx__echo", "pages__tool0", "slow__fast", "mixed__long"), **ADMIN)
     assert not [name for name in await client.tools() if name.startswith("hung")]
     report = await health(client)
     assert re.search(r"hung\W.*starting", report), report
     assert (await client.call("slow__fast", {"n": 1})).text == "fast 1"
 
 
-async def test_a_server_that_cannot_start_says_why(home: Home, start: Start) -> None:
-    home.configure(
-        {
-            "quitting": home.upstream("quitting"),
-            "missing": {"prefix": "missing", "command": str(home.path / "no-such-program")},
-            "echo": home.upstream("echo"),
-        }
-    )
-    client = await start("echo__echo", **ADMIN)
-    await eventually(lambda: home.recorded("quitting", "start"))
+async def test_a_server_that_cannot_start_says_why(connect: Connect, shared_home: Home) -> None:
+    client = await connect(**ADMIN)
+    await eventually(lambda: shared_home.recorded("quitting", "start"))
     report = await health(client)
-    assert "quitting" in report
-    assert "missing" in report
-    assert "FileNotFoundError" in report
+    for word in ("quitting", "missing", "FileNotFoundError"):
+        assert word in report
 
 
 async def test_a_late_server_is_announced(home: Home, start: Start) -> None:
@@ -135,29 +112,25 @@ async def test_a_late_server_is_announced(home: Home, start: Start) -> None:
 
 
 async def test_the_catalogue_of_the_last_run_is_there_at_once(home: Home, start: Start) -> None:
-    """The server is still silent, and its tools are listed already; a call waits for it."""
+    """The server is still silent, and its tools are listed already, under the same names; a call waits for it."""
     gate = home.record("late").with_suffix(".jsonl.gate")
     gate.touch()
-    home.serve("late")
-    first = await start("late__tardy")
+    home.serve("late", "names")
+    first = await start("late__tardy", "names__search_a")
+    names = list(await first.tools())
     await first.close()
     gate.unlink()
-    second = await home.gateway("--private")
-    try:
-        await second.handshake()
-        assert "late__tardy" in await second.tools()
-        _, future = await second.begin_call("late__tardy")
-        await second.settled()
-        assert not future.done()
-        gate.touch()
-        assert (await future).text == "here"
-    finally:
-        await second.close()
+    second = await start()
+    assert list(await second.tools()) == names
+    _, future = await second.begin_call("late__tardy")
+    await second.settled()
+    assert not future.done()
+    gate.touch()
+    assert (await future).text == "here"
 
 
-async def test_a_change_is_announced_once_and_then_true(home: Home, start: Start) -> None:
-    home.serve("changing")
-    client = await start("changing__add")
+async def test_a_change_is_announced_once_and_then_true(connect: Connect) -> None:
+    client = await connect(ready=("changing__add",))
     seen = len(client.notifications)
     await client.call("changing__add", {"name": "extra"})
     await client.notification(CHANGED, after=seen)
@@ -170,20 +143,21 @@ async def test_a_change_is_announced_once_and_then_true(home: Home, start: Start
     assert (await client.call("changing__extra")).code == -32602
 
 
-async def test_a_burst_of_announcements_without_a_change_reaches_nobody(home: Home, start: Start) -> None:
-    home.serve("changing")
-    client = await start("changing__burst")
-    before = [method for method, _ in client.notifications].count(CHANGED)
+async def test_a_burst_of_announcements_without_a_change_reaches_nobody(connect: Connect, shared_home: Home) -> None:
+    client = await connect(ready=("changing__burst",))
+    before, asked = len(client.notifications), len(listings(shared_home))
     await client.call("changing__burst")
-    lists = len(_lists(home))
-    await eventually(lambda: len(_lists(home)) > lists or len(_lists(home)) > 1)
+    await eventually(lambda: len(listings(shared_home)) > asked)
     await client.call("changing__add", {"name": "after"})
     await client.tools_with("changing__after")
-    assert [method for method, _ in client.notifications].count(CHANGED) - before <= 2
-    assert len(_lists(home)) < 20
+    assert [method for method, _ in client.notifications[before:]].count(CHANGED) <= 2
+    assert len(listings(shared_home)) - asked < 20
+    await client.call("changing__drop", {"name": "after"})
+    await eventually_gone(client, "changing__after")
 
 
-def _lists(home: Home) -> list[dict[str, Any]]:
+def listings(home: Home) -> list[dict[str, Any]]:
+    """The times that the server was asked for its tools."""
     return [entry for entry in home.recorded("changing", "request") if entry["method"] == "tools/list"]
 
 
@@ -193,15 +167,13 @@ async def eventually_gone(client: McpClient, name: str) -> None:
         await client.settled()
 
 
-async def test_a_server_that_exits_on_a_probe_is_asked_again_without(home: Home, start: Start) -> None:
-    home.serve("strict")
-    client = await start("strict__alive")
+async def test_a_server_that_exits_on_a_probe_is_asked_again_without(connect: Connect) -> None:
+    client = await connect(ready=("strict__alive",))
     assert (await client.call("strict__alive")).text == "alive"
 
 
-async def test_describe_tool_pages_through_everything(home: Home, start: Start) -> None:
-    home.serve("described")
-    client = await start("described__wordy")
+async def test_describe_tool_pages_through_everything(connect: Connect) -> None:
+    client = await connect(ready=("described__wordy",))
     tools = await client.tools()
     assert tools["described__titled"]["annotations"]["title"] == "[described] Nice Title"
     assert "title" not in tools["described__wordy"]

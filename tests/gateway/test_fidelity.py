@@ -104,18 +104,25 @@ async def test_invalid_text_is_repaired_around_untouched_numbers(connect: Connec
 async def test_huge_integers_pass(connect: Connect) -> None:
     client = await connect(ready=("unreadable__huge_int",))
     answer = await client.call("unreadable__huge_int")
-    assert answer.raw("result", "structuredContent", "n") == b"9" * 5_000
+    assert answer.raw("result", "structuredContent", "n") == b"9" * 400
 
 
-@pytest.mark.parametrize(
-    "tool", ["array", "null_result", "unknown_block", "textless", "no_content", "nan", "both", "error_text", "deep"]
-)
+@pytest.mark.parametrize("tool", ["array", "null_result", "no_content", "nan", "both", "error_text", "deep"])
 async def test_an_answer_that_no_client_reads_becomes_one_that_all_do(connect: Connect, tool: str) -> None:
     """The caller gets a frame (its strictness is checked at the end of the test), and the server goes on serving."""
     client = await connect(ready=(f"unreadable__{tool}",))
     frame = (await client.call(f"unreadable__{tool}")).frame
     assert "result" in frame or frame["error"]["message"]
     assert (await client.call("unreadable__alive")).text == "alive"
+
+
+async def test_blocks_of_a_kind_that_is_not_known_here_pass(connect: Connect) -> None:
+    """They may be of a newer protocol, and the client is the one to judge."""
+    client = await connect(ready=("unreadable__unknown_block",))
+    answer = await client.call("unreadable__unknown_block")
+    assert answer.raw("result", "content") == b'[{"type":"hologram","x":1},{"type":"text","text":"after"}]'
+    assert len(client.faults) == 1
+    client.faults.clear()
 
 
 async def test_definitions_pass_through(connect: Connect) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.vectors import case, rows
-from tests.gateway.conftest import Connect
+from tests.gateway.conftest import ADMIN, Connect
 
 OURS = {
     "stm_proxy_select_chunks",
@@ -54,7 +54,7 @@ async def test_our_own_tools_are_there_and_the_optional_ones_are_not(connect: Co
 
 
 async def test_flags_show_the_optional_tools(connect: Connect) -> None:
-    client = await connect(MEMTOMEM_STM_ADVERTISE_OBSERVABILITY_TOOLS="true", MEMTOMEM_STM_FORMATION__ENABLED="true")
+    client = await connect(MEMTOMEM_STM_FORMATION__ENABLED="true", **ADMIN)
     tools = await client.tools()
     assert {"stm_admin", "stm_memory_propose"} | OURS == {name for name in tools if name.startswith("stm_")}
 

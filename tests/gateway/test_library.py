@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
-from tests.gateway.conftest import Connect, Start
+from tests.gateway.conftest import Connect
 
 
 async def uri_of(client: McpClient) -> str:
@@ -79,27 +78,20 @@ async def test_log_messages_travel(connect: Connect, shared_home: Home) -> None:
     ],
 )
 async def test_a_dedicated_server_may_ask_its_client(
-    home: Home, tool: str, method: str, reply: dict[str, object]
+    connect: Connect, tool: str, method: str, reply: dict[str, object]
 ) -> None:
-    home.configure({"asking": home.upstream("asking", session="dedicated")})
-    client = await home.gateway("--private")
-    try:
-        await client.handshake(capabilities={"elicitation": {"form": {}}, "sampling": {}, "roots": {}})
-        client.answers[method] = lambda params: reply
-        await client.tools_with(f"asking__{tool}")
-        assert json.loads((await client.call(f"asking__{tool}")).text) == reply
-        assert client.faults == []
-    finally:
-        await client.close()
+    client = await connect(
+        capabilities={"elicitation": {"form": {}}, "sampling": {}, "roots": {}}, ready=(f"own__{tool}",)
+    )
+    client.answers[method] = lambda params: reply
+    assert json.loads((await client.call(f"own__{tool}")).text) == reply
 
 
-async def test_a_shared_server_is_told_that_nobody_can_be_asked(home: Home, start: Start) -> None:
+async def test_a_shared_server_is_told_that_nobody_can_be_asked(connect: Connect, shared_home: Home) -> None:
     """At once, so that its call does not hang."""
-    home.serve("asking")
-    client = await start("asking__elicit")
+    client = await connect(ready=("asking__elicit",))
     assert json.loads((await client.call("asking__elicit")).text)["code"] == -32601
     assert client.requests == []
-    initialize = [e for e in home.recorded("asking", "request") if e["method"] == "initialize"]
-    await eventually(lambda: initialize)
+    initialize = [e for e in shared_home.recorded("asking", "request") if e["method"] == "initialize"]
     declared = json.loads(initialize[-1]["params"])["capabilities"]
     assert not {"elicitation", "sampling", "roots"} & declared.keys()

@@ -7,28 +7,17 @@ import json
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import CallToolResult, TextContent
 
-from tests.eventually import eventually
 from tests.fixtures.home import MMS, Home
-from tests.fixtures.official import MCP1_CLIENT, mcp1_python, npm_server, python_server
-from tests.gateway.conftest import Start
+from tests.fixtures.official import MCP1_CLIENT, mcp1_python, npm_server
+from tests.gateway.conftest import Connect, Start
 
 MODES = ("legacy", "auto", "2026-07-28")
-
-
-def repository(path: Path) -> Path:
-    """A small git repository with one commit."""
-    path.mkdir()
-    git = ["git", "-C", str(path), "-c", "user.name=T", "-c", "user.email=t@example.org"]
-    (path / "a.txt").write_text("first\n")
-    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "The first commit"]):
-        subprocess.run([*git, *words], check=True)
-    return path
 
 
 @asynccontextmanager
@@ -39,67 +28,46 @@ async def official_client(home: Home, mode: str) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_the_official_client_in_both_eras(home: Home) -> None:
+async def test_the_official_client_in_both_eras(connect: Connect, shared_home: Home) -> None:
     """In front of the official git and time servers: listing, calls, errors, progress."""
-    repo = repository(home.path / "repo")
-    home.configure(
-        {
-            "git": python_server("git", "--repository", str(repo)),
-            "time": python_server("time", "--local-timezone", "UTC"),
-            "progress": home.upstream("progress"),
-        }
-    )
-    keeper = await home.gateway()
-    try:
-        await keeper.handshake()
-        await keeper.tools_with("git__git_log", "time__get_current_time", "progress__steps")
-        for mode in MODES:
-            async with official_client(home, mode) as client:
-                names = {tool.name for tool in (await client.list_tools()).tools}
-                assert {"git__git_log", "time__convert_time", "stm_proxy_read_more"} <= names
-                log = await client.call_tool("git__git_log", {"repo_path": str(repo)})
-                assert "The first commit" in log.content[0].text, mode  # type: ignore[union-attr]
-                now = await client.call_tool("time__get_current_time", {"timezone": "Asia/Seoul"})
-                assert "+09:00" in now.content[0].text  # type: ignore[union-attr]
-                failed = await client.call_tool("time__get_current_time", {"timezone": "Nowhere/At_All"})
-                assert failed.is_error
-                steps: list[float] = []
+    await connect(ready=("git__git_log", "time__get_current_time", "progress__steps"))
+    repo = str(shared_home.path / "repo")
+    for mode in MODES:
+        async with official_client(shared_home, mode) as client:
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert {"git__git_log", "time__convert_time", "stm_proxy_read_more"} <= names
+            assert "The first commit" in text_of(await client.call_tool("git__git_log", {"repo_path": repo}))
+            assert "+09:00" in text_of(await client.call_tool("time__get_current_time", {"timezone": "Asia/Seoul"}))
+            assert (await client.call_tool("time__get_current_time", {"timezone": "Nowhere/At_All"})).is_error
+            steps: list[float] = []
 
-                async def on_progress(
-                    progress: float, total: float | None, message: str | None, into: list[float] = steps
-                ) -> None:
-                    into.append(progress)
+            async def on_progress(
+                progress: float, total: float | None, message: str | None, into: list[float] = steps
+            ) -> None:
+                into.append(progress)
 
-                done = await client.call_tool("progress__steps", {"count": 3}, progress_callback=on_progress)
-                assert done.content[0].text == "done"  # type: ignore[union-attr]
-                assert steps == [1, 2, 3], mode
-    finally:
-        await keeper.close()
-        home.mms("down")
-    await eventually(lambda: not home.processes())
+            done = await client.call_tool("progress__steps", {"count": 3}, progress_callback=on_progress)
+            assert text_of(done) == "done"
+            assert steps == [1, 2, 3], mode
 
 
-async def test_a_client_of_the_sdk_before_version_2(home: Home) -> None:
+def text_of(result: CallToolResult) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+async def test_a_client_of_the_sdk_before_version_2(connect: Connect, shared_home: Home) -> None:
     python = mcp1_python()
-    home.serve("progress")
-    keeper = await home.gateway()
-    try:
-        await keeper.handshake()
-        await keeper.tools_with("progress__steps")
-        command = [python, str(MCP1_CLIENT), "progress__steps", '{"count":3}', "--", str(MMS), "gateway"]
-        run = await asyncio.to_thread(
-            subprocess.run, command, env=home.environment(), capture_output=True, text=True, timeout=60
-        )
-        assert run.returncode == 0, run.stderr
-        report = json.loads(run.stdout)
-        assert report["version"] == "2025-11-25"
-        assert "stm_proxy_read_more" in report["tools"]
-        assert report["content"][0]["text"] == "done"
-        assert report["progress"] == [1.0, 2.0, 3.0]
-    finally:
-        await keeper.close()
-        home.mms("down")
-    await eventually(lambda: not home.processes())
+    await connect(ready=("progress__steps",))
+    command = [python, str(MCP1_CLIENT), "progress__steps", '{"count":3}', "--", str(MMS), "gateway"]
+    run = await asyncio.to_thread(
+        subprocess.run, command, env=shared_home.environment(), capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["version"] == "2025-11-25"
+    assert "stm_proxy_read_more" in report["tools"]
+    assert report["content"][0]["text"] == "done"
+    assert report["progress"] == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.npm

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from actors.compressor import ranks
 from actors.compressor.detect import Kind
-from actors.compressor.excerpt import MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
+from actors.compressor.excerpt import MUST, NOISE, SALIENT, USEFUL, Excerpt, Gaps, choose
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import Units, merge_fences, split
@@ -34,9 +34,12 @@ def truncate(task: Task) -> Draft:
     ask(units, ranked, task.query)
     counts = _shapes(units) if task.kind is Kind.LOG else ""
     excerpt = choose(units, ranked, task.budget.minus(counts), task.soft.minus(counts), gaps)
-    if gaps is Gaps.INLINE and excerpt.kept and not _marks_fit(units, ranked, task, excerpt):
+    if gaps is Gaps.INLINE and excerpt.kept < len(
+        {units.lines[index] for index, rank in enumerate(ranked) if rank >= SALIENT}
+    ):
+        # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
         gaps = Gaps.SILENT
-        excerpt = choose(units, ranked, task.budget, task.soft, gaps)
+        excerpt = choose(units, [rank if rank >= SALIENT else NOISE for rank in ranked], task.budget, task.soft, gaps)
     return _draft(excerpt, gaps, counts)
 
 
@@ -53,12 +56,6 @@ def _draft(excerpt: Excerpt, gaps: Gaps, counts: str) -> Draft:
     if gaps is Gaps.INLINE:
         said += ", …+N = N lines left out"
     return Draft(excerpt.text + counts, said, complete=excerpt.complete)
-
-
-def _marks_fit(units: Units, ranked: list[int], task: Task, excerpt: Excerpt) -> bool:
-    """Whether marking the gaps in place did not cost lines that matter."""
-    wanted = {units.lines[index] for index, rank in enumerate(ranked) if rank >= SALIENT}
-    return excerpt.kept >= len(wanted)
 
 
 def ask(units: Units, ranked: list[int], query: str) -> None:

@@ -15,10 +15,14 @@ from actors.compressor.strategies import records as sets
 from actors.compressor.units import safe_cut
 
 _FEW = 8
+"""Fewer members are the fields of one thing, not records."""
 _MOST_MATCHES = 5
 _SHORT = 40
+"""A container up to this long costs no more than the count that would stand for it."""
 _IDENTITY_FLOOR = 160
+"""Titles and names are not cut below this many code points while records are listed."""
 _SAME_FROM = 84
+"""Rungs with shorter texts do without the values that all records share."""
 
 
 @dataclass(frozen=True)
@@ -173,58 +177,43 @@ class Projection:
 
     def _records(self, found: list[sets.Record], survey: sets.Survey, noun: str, depth: int) -> str:
         rung = self.rung
-        last = len(found) - rung.tail
-        whole = set(range(min(rung.head, len(found)))) | set(range(max(0, last), len(found)))
+        whole = {*range(min(rung.head, len(found))), *range(max(0, len(found) - rung.tail), len(found))}
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
             whole |= set(self._matching([record.node for record in found])[:_MOST_MATCHES])
-        others = [at for at in range(len(found)) if at not in whole]
+        others = [record for at, record in enumerate(found) if at not in whole]
         columns = [name for name, points in survey.scores.items() if points >= max(rung.least, 1)][: rung.columns]
-        names = [*(["key"] if noun == "members" else []), *columns]
+        names = ["key", *columns] if noun == "members" else columns
         listed = others[: rung.rows] if names else []
         self._count(len(whole), len(found), noun, len(listed), names)
+        mark = f"+{len(others)} {noun}"
+        if not listed:
+            rest = jsontext.quote(mark if noun == "members" else f"…{mark}")
+        else:
+            mark = mark if len(listed) == len(others) else f"{mark}, {len(listed)} of them listed"
+            rest = self._table(mark, names, [self._row(record, columns) for record in listed], survey.same)
         parts: list[str] = []
-        placed = False
         for at, record in enumerate(found):
             if at in whole:
-                parts.append(self._member(record, self.render(record.node, depth + 1)))
-            elif not placed:
-                parts.append(self._rest(found, others, listed, columns, survey, noun))
-                placed = True
+                value = self.render(record.node, depth + 1)
+                parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
+            elif rest:
+                parts.append(f'"…":{rest}' if noun == "members" else rest)
+                rest = ""
         return ",".join(parts)
 
-    def _rest(
-        self,
-        found: list[sets.Record],
-        others: list[int],
-        listed: list[int],
-        columns: list[str],
-        survey: sets.Survey,
-        noun: str,
-    ) -> str:
-        """What stands for the records that are not whole: a count, or a table of their telling fields."""
-        mark = (
-            f"+{len(others)} {noun}"
-            if len(listed) in (0, len(others))
-            else f"+{len(others)} {noun}, {len(listed)} of them listed"
-        )
-        if not listed:
-            return f'"…":{jsontext.quote(mark)}' if noun == "members" else jsontext.quote("…" + mark)
-        names = [*(["key"] if noun == "members" else []), *columns]
-        rows = [self._row(found[at], columns) for at in listed]
-        same = (
-            ",".join(f"{jsontext.quote(name)}:{raw.decode()}" for name, raw in survey.same.items())
-            if self.rung.text >= _SAME_FROM
-            else ""
-        )
-        parts = [f'"left out":{jsontext.quote(mark)}', *([f'"all have":{{{same}}}'] if same else [])]
+    def _table(self, mark: str, names: list[str], rows: list[list[str]], same: dict[str, bytes]) -> str:
+        """What stands for records that are not whole: their telling fields, and what all of them have."""
+        parts = [f'"left out":{jsontext.quote(mark)}']
+        if same and self.rung.text >= _SAME_FROM:
+            common = ",".join(f"{jsontext.quote(name)}:{raw.decode()}" for name, raw in same.items())
+            parts.append(f'"all have":{{{common}}}')
         if len(names) == 1:
             parts.append(f"{jsontext.quote(names[0])}:[" + ",".join(row[0] for row in rows) + "]")
         else:
             parts.append('"columns":[' + ",".join(map(jsontext.quote, names)) + "]")
             parts.append('"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]")
-        table = "{" + ",".join(parts) + "}"
-        return f'"…":{table}' if noun == "members" else table
+        return "{" + ",".join(parts) + "}"
 
     def _row(self, record: sets.Record, columns: list[str]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
@@ -238,9 +227,6 @@ class Projection:
                 cells.append(raw.decode())
         self._spend("".join(cells))
         return cells
-
-    def _member(self, record: sets.Record, value: str) -> str:
-        return value if record.key is None else f"{jsontext.quote(record.key)}:{value}"
 
     def _matching(self, nodes: list[Node]) -> list[int]:
         """Positions of the values that answer the query, best first."""

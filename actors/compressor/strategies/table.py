@@ -15,6 +15,10 @@ from actors.compressor.units import split
 _FEW_VALUES = 12
 _MOST_OUTLIERS = 8
 _MOST_COUNTED = 6
+_ROWS_SHARE = 0.2
+"""Of the soft target; like rows say little."""
+_NAMES_SHARE = 0.25
+"""Most that the names of all rows may cost, of the whole table."""
 
 
 def table(task: Task) -> Draft | None:
@@ -40,14 +44,11 @@ def table(task: Task) -> Draft | None:
         ranked[at + 1] = SALIENT + 1
     ask(units, ranked, task.query)
     extra = _counts(header, few)
+    rows_only = task.soft.scaled(_ROWS_SHARE)
+    excerpt = choose(units, ranked, task.budget.minus(extra), rows_only, Gaps.BLOCK)
     names = _identifiers(header, columns)
-    plain = choose(units, [rank if rank >= SALIENT else 0 for rank in ranked], task.budget, task.soft, Gaps.BLOCK)
-    if (
-        len(names) + len(extra) + len(plain.text) <= task.soft.chars
-        and cost(names + extra + plain.text) <= task.soft.tokens
-    ):
+    if cost(names) <= _NAMES_SHARE * cost(task.text) and task.budget.fits(excerpt.text + extra + names):
         extra += names
-    excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
     return Draft(excerpt.text + extra, f"{max(0, excerpt.kept - 1)} of {len(body)} rows", complete=excerpt.complete)
 
 

@@ -70,6 +70,13 @@ class Index:
     def close(self) -> None:
         self._database.close()
 
+    def rebuild(self) -> None:
+        """Sets a damaged file aside and starts an empty one, which the next refreshes fill."""
+        self._database.rebuild()
+        self.set_aside = self._database.set_aside
+        self._known = {}
+        self._is_complete = False
+
     def refresh(self, seconds: float, *, force: bool = False) -> bool:
         """Takes in files that were added, changed or removed; true when none is left.
 

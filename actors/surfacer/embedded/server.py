@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import uuid
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from actors.surfacer.credentials import looks_like_credential
+from actors.surfacer.database import is_corrupt
 from actors.surfacer.embedded.index import Hit, Index
 from actors.surfacer.embedded.notes import DEFAULT_NAMESPACE, write_note
+from bus.build import VERSION
 
 NAME = "memtomem-bus-embedded"
 LONGEST_QUERY = 4000
@@ -100,6 +102,11 @@ class Memories:
             raise BadArgument(f"unknown tool {name!r}; there are mem_search, mem_add and mem_do")
         except BadArgument as error:
             return _text(f"Error: {error}")
+        except sqlite3.Error as error:
+            if not is_corrupt(error):
+                return _text(f"Error: cannot use the index: {error}")
+            self._index.rebuild()
+            return _text("Error: the index was damaged and is being rebuilt from the notes; try again")
         except OSError as error:
             return _text(f"Error: cannot use the notes folder {self._folder}: {error.strerror}")
 
@@ -146,7 +153,7 @@ class Memories:
             files, chunks = self._index.size()
             search = {"effective_mode": "bm25_only", "enable_bm25": True, "enable_dense": False}
             capabilities = {"search_formats": ["structured", "compact"], "runtime_profile": {"search": search}}
-            return json.dumps({"version": _version(), "files": files, "chunks": chunks, "capabilities": capabilities})
+            return json.dumps({"version": VERSION, "files": files, "chunks": chunks, "capabilities": capabilities})
         if action == "increment_access":
             ids = params.get("chunk_ids")
             if not isinstance(ids, list) or not all(isinstance(i, str) and len(i) <= 64 for i in ids):
@@ -180,7 +187,7 @@ def build_server(memories: Memories, one_at_a_time: anyio.CapacityLimiter) -> Se
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         return await anyio.to_thread.run_sync(memories.call, params.name, params.arguments or {}, limiter=one_at_a_time)
 
-    return Server(NAME, version=_version(), on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(NAME, version=VERSION, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 def _structured(hits: list[Hit]) -> str:
@@ -227,10 +234,3 @@ def _string(arguments: Mapping[str, Any], name: str, longest: int, *, required: 
 
 def _text(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)])
-
-
-def _version() -> str:
-    try:
-        return version("memtomem-bus")
-    except PackageNotFoundError:
-        return "0"

@@ -58,7 +58,8 @@ class ScriptedLtm:
         self.told: dict[str, Any] = {}
         self.tell(memories=[])
         server = str(Path(__file__).with_name("ltm_server.py"))
-        configure(place, ltm_mcp_command=sys.executable, ltm_mcp_args=[server, str(self._script), str(self._calls)])
+        self.arguments = [server, str(self._script), str(self._calls)]
+        configure(place, ltm_mcp_command=sys.executable, ltm_mcp_args=self.arguments)
 
     def tell(self, **script: Any) -> None:
         """Changes what it answers from now on."""

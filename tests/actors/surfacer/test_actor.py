@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
+import sqlite3
+import sys
 
+import psutil
 import pytest
 
 from actors.surfacer.messages import (
@@ -15,17 +19,21 @@ from actors.surfacer.messages import (
     GetShown,
     GetSurfacerHealth,
     SearchMemory,
+    Surface,
 )
 from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
 from actors.tuner.messages import Tuning
 from bus.client import Bus
+from bus.endpoint import Runtime
 from bus.errors import Refused
+from bus.message import Blob
 from config.place import Place
 from tests.actors.surfacer.conftest import (
     Rater,
     Recorder,
     ScriptedLtm,
     configure,
+    is_ready,
     memory_id,
     note,
     running,
@@ -228,9 +236,6 @@ async def test_query_text_is_kept_as_a_digest_when_asked(home: Place) -> None:
 
 
 async def test_odd_arguments_are_no_error(home: Place) -> None:
-    from actors.surfacer.messages import Surface
-    from bus.message import Blob
-
     async with running(home) as bus:
         for raw in (
             b"",
@@ -406,3 +411,74 @@ async def test_a_corrupt_store_is_set_aside_and_reported(home: Place, recorder: 
             lambda: any(isinstance(e, FaultEvent) and e.what == "store_set_aside" for e in recorder.received)
         )
     assert len(list(home.state.glob("surfacing.db.corrupt-*"))) == 1
+
+
+async def test_two_calls_at_once_never_show_the_same_memory(home: Place) -> None:
+    async with running(home) as bus:
+        asked = ("auth handler refresh token", "refresh token of the auth handler rotates")
+        found = await asyncio.gather(*(surface(bus, context_query=query) for query in asked))
+        assert sorted(reply.reason for reply in found) == ["", "no_results_dedup"]
+
+
+async def test_another_memory_server_can_be_set_at_run_time(home: Place) -> None:
+    configure(home, enabled=False)
+    async with running(home, ready=False) as bus:
+        assert (await bus.ask(GetSurfacerHealth(), timeout=5)).ltm == "disabled"
+        configure(home, enabled=True)
+        await until(lambda: is_ready(bus))
+        assert (await surface(bus, {"path": "src/auth/handler.py"})).block is not None
+        configure(home, ltm_mcp_command="/nonexistent/memory-server")
+
+        async def is_down() -> bool:
+            health = await bus.ask(GetSurfacerHealth(), timeout=5)
+            return health.ltm == "down" and "memory-server" in health.ltm_error
+
+        await until(is_down)
+
+
+async def test_opportunities_can_be_sampled(home: Place) -> None:
+    configure(home, opportunities_sample_rate=0.0)
+    async with running(home) as bus:
+        await surface(bus, {"page": 1})
+        assert (await bus.ask(GetSurfacerHealth(), timeout=5)).sampled_out == 1
+
+
+async def test_a_killed_surfacer_remembers_what_it_has_shown_and_leaves_no_child(home: Place) -> None:
+    configure(home, cooldown_seconds=0)
+    call = {"path": "src/auth/handler.py"}
+    command = [sys.executable, "-m", "actors.surfacer"]
+    children: set[int] = set()
+    bus = Bus(Runtime(home.runtime), "test")
+    for reason in ("", "no_results_dedup"):
+        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **home.environment()})
+        await until(lambda: is_ready(bus))
+        assert (await surface(bus, call)).reason == reason
+        children |= {child.pid for child in psutil.Process(process.pid).children()}
+        process.kill()
+        await process.wait()
+    bus.close()
+    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in children))
+
+
+async def test_a_store_that_cannot_be_written_costs_the_memories_only(home: Place, recorder: Recorder) -> None:
+    async with running(home) as bus:
+        with sqlite3.connect(home.state / "surfacing.db") as other:
+            other.execute("DROP TABLE shown")
+        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "empty_render"
+        await eventually(lambda: any(isinstance(e, FaultEvent) and e.what == "store_failed" for e in recorder.received))
+
+
+async def test_keys_per_tool(home: Place, ltm: ScriptedLtm) -> None:
+    tools = {
+        "templated": {"query_template": "refresh token of {arg.part}", "namespace": "team"},
+        "fs__strict": {"min_score": 0.99},
+    }
+    configure(home, context_tools=tools, default_namespace="mine", cooldown_seconds=0)
+    async with running(home) as bus:
+        strict = await surface(bus, {"path": "src/auth/handler.py"}, tool="strict")
+        assert strict.reason == "no_results_score"
+        templated = await surface(bus, {"part": "the auth handler"}, tool="templated")
+        assert templated.block is not None
+    first, second = ltm.calls("mem_search")
+    assert (first["namespace"], first["query"]) == ("mine", "handler auth")
+    assert (second["namespace"], second["query"]) == ("team", "refresh token of the auth handler")

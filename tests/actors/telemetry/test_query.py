@@ -144,7 +144,6 @@ def test_everything_else_is_refused_in_one_line(path: Path, sql: str) -> None:
     assert "\n" not in refusal.value.message
     assert path.read_bytes() == before
     assert sorted(path.parent.iterdir()) == files
-    assert answer(path, "SELECT count(*) FROM call") == [[20]]
 
 
 def test_rows_are_limited_and_the_answer_says_so(path: Path) -> None:
@@ -156,7 +155,7 @@ def test_rows_are_limited_and_the_answer_says_so(path: Path) -> None:
 
 
 def test_the_size_of_an_answer_is_limited(path: Path) -> None:
-    result = run_read_only(path, "SELECT repeat('x', 1000000) FROM range(100)")
+    result = run_read_only(path, "SELECT repeat('x', 1000000) FROM range(40)")
     assert result.truncated
     assert len(result.rows) <= 32 * 1024 * 1024
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +33,25 @@ def at(second: int) -> str:
     return f"2026-11-02T10:00:{second:02d}Z"
 
 
+@cache
+def empty_store() -> bytes:
+    """An empty store, made once: every test here needs one."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "analytics.duckdb"
+        Warehouse(path, path.with_name("loading.tmp")).load(())
+        return path.read_bytes()
+
+
 def stored(directory: Path, *events: Event) -> Path:
+    path = directory / "analytics.duckdb"
+    path.write_bytes(empty_store())
     journal = Journal(directory / "events")
     journal.open()
     assert journal.append(lines(*events)) == 0
-    warehouse = Warehouse(directory / "analytics.duckdb", directory / "loading.jsonl", retention_days={})
+    warehouse = Warehouse(path, directory / "loading.tmp", retention_days={})
     assert warehouse.load(journal.extents).rows == len(events)
     journal.close()
-    return directory / "analytics.duckdb"
+    return path
 
 
 CALLS = (

@@ -91,10 +91,10 @@ def test_loading_goes_on_where_it_stopped(journal: Journal, warehouse: Warehouse
 
 def test_small_chunks_lose_and_repeat_nothing(journal: Journal, tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "a.duckdb", tmp_path / "loading.jsonl", chunk_bytes=700)
-    for _ in range(30):
+    for _ in range(6):
         journal.append(lines(*calls(5)))
-    assert warehouse.load(journal.extents).rows == 150
-    assert rows(warehouse, "SELECT count(DISTINCT event_id) FROM call") == [(150,)]
+    assert warehouse.load(journal.extents).rows == 30
+    assert rows(warehouse, "SELECT count(DISTINCT event_id) FROM call") == [(30,)]
     assert not (tmp_path / "loading.jsonl").exists()
 
 
@@ -271,7 +271,7 @@ def test_a_store_that_cannot_be_created_is_an_error_that_names_it(journal: Journ
         warehouse.load(journal.extents)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     events=strategies.lists(
         strategies.builds(
@@ -283,7 +283,7 @@ def test_a_store_that_cannot_be_created_is_an_error_that_names_it(journal: Journ
             total_ms=strategies.floats(allow_nan=False, allow_infinity=False),
             trace_id=strategies.text(),
         ),
-        max_size=30,
+        max_size=40,
     )
 )
 def test_any_event_arrives_unchanged(tmp_path: Path, events: list[CallEvent]) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -132,23 +133,18 @@ async def test_an_empty_memory_id_rates_the_whole_event_and_one_by_name_wins(bus
     )
 
 
-@pytest.mark.parametrize(
-    ("surfacing_id", "ratings", "said"),
-    [
+async def test_what_cannot_be_recorded_is_said_so_and_nothing_is_stored(bus: Bus, surfacer: Surfacer) -> None:
+    cases: list[tuple[str, list[tuple[str, Rating]], str]] = [
         ("unknown", [("", "helpful")], "'unknown' is not known"),
         ("s1", [("m1", "helpful"), ("m7", "helpful")], "'m7' is not a memory of 's1'; it has m1, m2"),
         ("s1", [], "no rating"),
-    ],
-)
-async def test_what_cannot_be_recorded_is_said_so_and_nothing_is_stored(
-    bus: Bus, surfacer: Surfacer, surfacing_id: str, ratings: list[tuple[str, Rating]], said: str
-) -> None:
-    reply = await rate(bus, surfacing_id, *ratings)
-    assert (reply.ok, reply.recorded) == (False, 0)
-    assert said in reply.text
-    again = await rate(bus, "s1", ("m1", "helpful"))
-    assert again.ok
-    await until_rows(bus, "SELECT count(*) FROM feedback", [[1]])
+    ]
+    for surfacing_id, ratings, said in cases:
+        reply = await rate(bus, surfacing_id, *ratings)
+        assert (reply.ok, reply.recorded) == (False, 0)
+        assert said in reply.text
+    assert (await rate(bus, "s1", ("m1", "helpful"))).ok
+    await until_rows(bus, "SELECT memory_id FROM feedback", [["m1"]])
 
 
 async def test_without_the_surfacer_nothing_is_recorded_and_the_caller_knows(place: Place) -> None:
@@ -159,6 +155,22 @@ async def test_without_the_surfacer_nothing_is_recorded_and_the_caller_knows(pla
         await rate(client, "s1", ("m1", "helpful"))
     client.close()
     await tuner.stop(drain=0.1)
+
+
+async def test_a_caller_that_leaves_does_not_end_a_rating_half_way(
+    bus: Bus, surfacer: Surfacer, tuner: TunerActor
+) -> None:
+    stored = threading.Event()
+    tuner._thread.submit(stored.wait)  # the store is busy
+    asked = asyncio.create_task(rate(bus, "s1", ("m1", "not_relevant")))
+    await eventually(lambda: any(task.get_name() == "rating" for task in asyncio.all_tasks()))
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    stored.set()
+    stream = bus.watch(WatchTuning())
+    while not (await anext(stream)).invalidated:
+        pass
+    await until_rows(bus, "SELECT count(*) FROM feedback", [[1]])
 
 
 async def test_watchers_get_the_present_state_and_each_change(bus: Bus, surfacer: Surfacer) -> None:

@@ -1,0 +1,49 @@
+"""What a supervisor writes down for those that come after it: its children, and that it is about to end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from bus.lock import owner_of
+
+CHILDREN = "children"
+STOPPING = "stopping"
+
+
+def write_census(locks: Path, children: Mapping[str, int]) -> None:
+    """Writes down which processes belong to the supervisor: name → process id."""
+    _write(locks / CHILDREN, "".join(f"{name} {pid}\n" for name, pid in children.items()))
+
+
+def orphans(locks: Path) -> dict[str, int]:
+    """Actors that a dead supervisor has left and that have not ended yet: name → process id.
+
+    Meaningful only while no supervisor runs, or to the one that has just taken the name.
+    """
+    listed = [line.split(" ", 1) for line in _read(locks / CHILDREN).splitlines() if " " in line]
+    return {name: int(pid) for name, pid in listed if pid == str(owner_of(locks / f"{name}.lock"))}
+
+
+def note_stopping(locks: Path) -> None:
+    """Says that this supervisor takes nobody in any more."""
+    _write(locks / STOPPING, str(os.getpid()))
+
+
+def is_stopping(locks: Path, supervisor: int) -> bool:
+    """Whether the supervisor of that process id has said so."""
+    return _read(locks / STOPPING) == str(supervisor)
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text)
+    temporary.replace(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

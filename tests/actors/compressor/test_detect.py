@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from actors.compressor.detect import Kind, delimiter, detect
+from tests.actors.compressor import texts
+
+EXPECTED = {
+    "issues": Kind.JSON,
+    "log": Kind.LOG,
+    "table": Kind.TABLE,
+    "grep": Kind.GREP,
+    "markdown": Kind.MARKDOWN,
+    "code": Kind.CODE,
+    "diff": Kind.DIFF,
+    "history": Kind.COMMITS,
+    "html": Kind.HTML,
+    "paths": Kind.PATHS,
+    "prose": Kind.PROSE,
+    "korean": Kind.PROSE,
+    "ndjson": Kind.NDJSON,
+}
+
+
+@pytest.mark.parametrize("kind", sorted(EXPECTED))
+def test_kinds_are_told_apart(kind: str) -> None:
+    assert detect(texts.KINDS[kind]) is EXPECTED[kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", Kind.PROSE),
+        ('{"a": [1, 2]}', Kind.JSON),
+        ('{"a": [1, 2', Kind.PROSE),
+        ("\n".join(f"tests/a.py::test_{n} PASSED [ {n}%]" for n in range(30)), Kind.REPORT),
+        ("a\tb\tc\n" + "1\t2\t3\n" * 9, Kind.TABLE),
+        ("fn main() {\n    let x = 1;\n}\n\npub struct A {\n    b: u8,\n}\n" * 5, Kind.CODE),
+        ("<div><p>Hello</p><p>world</p></div>", Kind.HTML),
+        ("if a < b then c > d. " * 50, Kind.PROSE),
+    ],
+)
+def test_small_cases(text: str, kind: Kind) -> None:
+    assert detect(text) is kind
+
+
+def test_a_list_of_sentences_is_no_table() -> None:
+    assert (
+        delimiter(["Well, yes. No, not so.", "Then, again. Or, maybe.", "So, what. And, why.", "Or, if. But, no."])
+        == ""
+    )

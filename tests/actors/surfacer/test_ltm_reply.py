@@ -1,0 +1,126 @@
+"""What an LTM may answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from actors.surfacer.ltm_reply import (
+    LtmFault,
+    read_abilities,
+    read_compose,
+    read_scratch,
+    read_search,
+    read_tools,
+    text_of,
+)
+from actors.surfacer.memory import is_own_id
+
+
+def result(text: str, **more: object) -> bytes:
+    return json.dumps({"content": [{"type": "text", "text": text}], **more}).encode()
+
+
+def test_structured_results() -> None:
+    rows = [
+        {
+            "rank": 1,
+            "score": 0.0164,
+            "source": "/n/a.md",
+            "hierarchy": "A > B",
+            "namespace": "x",
+            "chunk_id": "c-1",
+            "content": "one",
+        },
+        {"content": "two", "hierarchy": ["A", "C"], "score": None},
+        {"no": "content"},
+        "odd",
+    ]
+    found = read_search(json.dumps({"results": rows, "score_scale": "rrf"}))
+    assert found.scale == "rrf"
+    assert [(m.text, m.hierarchy, m.score, m.rank) for m in found.memories] == [
+        ("one", "A > B", 0.0164, 0),
+        ("two", "A > C", 0.0, 1),
+    ]
+    assert found.memories[0].id == "c-1"
+    assert not is_own_id(found.memories[1].id)
+
+
+def test_compact_results() -> None:
+    text = (
+        "Found 2 results:\n\n[1] 0.02 | /n/auth.md > Auth > Tokens\nTokens live 15 minutes.\nSecond line.\n\n"
+        "[2] 0.01 | b.md\nOther"
+    )
+    found = read_search(text).memories
+    assert [(m.source, m.hierarchy, m.text) for m in found] == [
+        ("/n/auth.md", "Auth > Tokens", "Tokens live 15 minutes.\nSecond line."),
+        ("b.md", "", "Other"),
+    ]
+    assert read_search("Found 0 results:").memories == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        result("Error: the database is locked"),
+        result("fine", isError=True),
+        b'{"content": []}',
+        b"[]",
+        b"not json",
+        b"[" * 100_000,
+    ],
+)
+def test_faults(answer: bytes) -> None:
+    with pytest.raises(LtmFault):
+        text_of(answer)
+
+
+@pytest.mark.parametrize("text", ['{"results": 5}', "{broken", '{"retrieved": null}'])
+def test_unreadable_searches(text: str) -> None:
+    with pytest.raises(LtmFault):
+        read_search(text)
+    with pytest.raises(LtmFault):
+        read_compose(text)
+
+
+def test_tool_lists() -> None:
+    page = {"tools": [{"name": "a", "inputSchema": {"properties": {"q": {}}}}, {"name": "b"}], "nextCursor": "2"}
+    assert read_tools(json.dumps(page).encode()) == ({"a": frozenset({"q"}), "b": None}, "2")
+
+
+@pytest.mark.parametrize("answer", [b"{}", b'{"tools": 5}', b'{"tools": ["x"]}', b'{"tools": [{"name": null}]}'])
+def test_unreadable_tool_lists(answer: bytes) -> None:
+    with pytest.raises(LtmFault):
+        read_tools(answer)
+
+
+def test_context_compose() -> None:
+    answer = {
+        "pinned": [{"id": "p", "content": "house rules"}],
+        "retrieved": [{"id": "r", "content": "note", "score": 0.01}],
+        "warnings": ["try fewer words"],
+        "score_scale": "rrf",
+    }
+    found = read_compose(json.dumps(answer))
+    assert [(m.id, m.pinned) for m in found.memories] == [("p", True), ("r", False)]
+    assert found.hints == ("try fewer words",)
+
+
+def test_working_memory() -> None:
+    found = read_scratch("Working memory: 2 entries\n  goal: move the login to OAuth\n  branch: feat/login...")
+    assert [m.text for m in found] == ["goal: move the login to OAuth", "branch: feat/login..."]
+    assert read_scratch("Working memory: 0 entries") == ()
+
+
+def test_abilities_say_what_may_be_sent() -> None:
+    version = {
+        "version": "9",
+        "capabilities": {"context_compose": {"schema_version": 2}, "search_formats": ["compact"]},
+    }
+    tools = {"mem_search": frozenset({"query"}), "mem_do": None}
+    abilities = read_abilities({"name": "x", "version": "1"}, tools, json.dumps(version))
+    assert (abilities.version, abilities.compose, abilities.formats) == ("9", 2, {"compact"})
+    assert abilities.accepts("mem_search", {"query": "q", "rerank": True, "namespace": None}) == {"query": "q"}
+    assert abilities.accepts("mem_do", {"action": "version"}) == {"action": "version"}
+    assert read_abilities({"version": "1"}, tools, "no json").version == "1"
