@@ -321,4 +321,3 @@ class RpcPeer(ChildProtocol):
         for future in waiting.values():
             if not future.done():
                 future.set_exception(PeerUnavailable(f"{self.name} went away before it answered"))
-

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from config.credentials import TOKENS
+
 MASK = "***"
 SECRET_MAPS = frozenset({"env", "headers", "ltm_mcp_headers"})
 
@@ -19,10 +21,7 @@ _NAME = re.compile(
     r"|authorization|\bauth\b|bearer|cookie|signature|\bsig\b|\bkey\b|\bdsn\b|connection[-_.]?string",
     re.IGNORECASE,
 )
-_FORMAT = re.compile(
-    r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
-    r"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
-)
+_FORMAT = re.compile("|".join(TOKENS))
 _BEARER = re.compile(r"\b(bearer|basic)\s+(?!\$\{)[^\s\"',;]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 _QUERY = re.compile(r"(?<=[?&;#])([^=&;#\s]+)=([^&;#\s]*)")

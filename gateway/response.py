@@ -124,9 +124,7 @@ def safe(text: str) -> str:
     return text
 
 
-def _content(
-    raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None
-) -> Sequence[object]:
+def _content(raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None) -> Sequence[object]:
     try:
         blocks = jsonrpc.elements(raw)
     except msgspec.MsgspecError:

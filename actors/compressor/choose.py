@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
-from actors.compressor.strategies import contents, history, lines, paths, structured, table
+from actors.compressor.strategies import contents, embedded, history, lines, paths, structured, table
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
@@ -50,6 +50,9 @@ def _auto(task: Task) -> Draft:
             form = structured.columnar(data, task.budget.chars)
             if form is not None and task.budget.fits(form):
                 return Draft(form, complete=True, path="columnar")
+            draft = embedded.embedded(task, data, _auto)
+            if draft is not None:
+                return replace(draft, path="truncate")
             draft = structured.listing(task, data)
             if draft is not None:
                 sampled = data[:1] == b"[" or "whole" in draft.said
@@ -71,7 +74,7 @@ def _named(name: str, task: Task, raw_kind: Kind) -> Draft:
     elif name == "extract_fields" and data is not None:
         draft = structured.extract_fields(task, data)
     elif name == "truncate" and data is not None:
-        draft = structured.listing(task, data)
+        draft = embedded.embedded(task, data, _auto) or structured.listing(task, data)
     elif name == "skeleton" and len(_HEADINGS.findall(task.text)) >= _FEWEST_HEADINGS:
         draft = lines.skeleton(task)
     elif name == "selective":

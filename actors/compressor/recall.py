@@ -18,14 +18,14 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from actors.compressor.compress import Original
 from actors.compressor.note import Ticket
-from actors.compressor.secrets import looks_like_credential
-from bus.errors import NewerState, StateError
+from bus.errors import StateError
+from bus.sqlite import Database, is_corrupt
+from config.credentials import may_hold_credential
 
 MAX_ENTRIES = 2_000
 MAX_BYTES = 512 << 20
@@ -107,25 +107,19 @@ class Recall:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.path = state / "recall.db"
-        self.set_aside = ""
         self._clock = clock
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._secret = _secret(state / "recall.key")
         self._memory: OrderedDict[str, tuple[float, Entry]] = OrderedDict()
-        try:
-            self._db = _open(self.path)
-        except sqlite3.DatabaseError as error:
-            if not _is_corrupt(error):
-                raise StateError(f"cannot use {self.path}: {error}; check the disk and permissions") from None
-            self._db = self._rebuild()
+        self._database = Database(self.path, _MIGRATIONS)
 
     def ticket(self, text: str, ttl: int) -> Ticket:
         """The key of a text, and whether it may only be held in memory. Touches no disk; safe from any thread."""
         data = text.encode("utf-8", "surrogatepass")
         digest = hmac.digest(self._secret, data, hashlib.sha256)
         key = base64.b32encode(digest).decode()[:KEY_LETTERS].lower()
-        return Ticket(key, ttl, looks_like_credential(text))
+        return Ticket(key, ttl, may_hold_credential(text))
 
     def put(self, originals: Sequence[Original], server: str, tool: str, trace_id: str) -> None:
         """Stores originals, or renews those that are here already; committed when it returns.
@@ -169,8 +163,16 @@ class Recall:
         count, size = self._guarded(lambda: self._db.execute(_SIZE).fetchone())
         return Held(count, size, len(self._memory))
 
+    @property
+    def set_aside(self) -> str:
+        return self._database.set_aside
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._database.connection
+
     def close(self) -> None:
-        self._db.close()
+        self._database.close()
 
     def _guarded(self, work: Callable[[], Any]) -> Any:
         """Runs database work; a file found corrupt is set aside, and the work done on an empty one."""
@@ -178,10 +180,9 @@ class Recall:
             try:
                 return work()
             except sqlite3.DatabaseError as error:
-                if not _is_corrupt(error):
+                if not is_corrupt(error):
                     raise
-                self._db.close()
-                self._db = self._rebuild()
+                self._database.rebuild()
                 return work()
         except (sqlite3.Error, OSError) as error:
             raise StateError(f"the recall store {self.path} cannot be used: {error}; check the disk") from None
@@ -243,48 +244,6 @@ class Recall:
                 self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-
-    def _rebuild(self) -> sqlite3.Connection:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        aside = self.path.with_name(f"{self.path.name}.corrupt-{stamp}")
-        for suffix in ("", "-wal", "-shm"):
-            found = Path(f"{self.path}{suffix}")
-            if found.exists():
-                found.rename(f"{aside}{suffix}")
-        self.set_aside = str(aside)
-        return _open(self.path)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        path.chmod(0o600)
-    except OSError as error:
-        raise StateError(f"cannot open {path}: {error.strerror}; check the disk and permissions") from None
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(_MIGRATIONS):
-            raise NewerState(
-                f"{path} has schema version {version}, this program knows {len(_MIGRATIONS)}; "
-                "update memtomem-bus or move the file away"
-            )
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
-        if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("database disk image is malformed")
-        for number, script in enumerate(_MIGRATIONS[version:], version + 1):
-            db.executescript(f"BEGIN;{script}PRAGMA user_version = {number};COMMIT;")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _is_corrupt(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "") in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or "malformed" in str(error)
 
 
 def _secret(path: Path) -> bytes:

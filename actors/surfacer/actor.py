@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
-from actors.surfacer.credentials import looks_like_credential
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.ltm_link import connector
 from actors.surfacer.memory import is_own_id
@@ -36,6 +35,7 @@ from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEve
 from actors.tuner.messages import WatchTuning
 from bus.actor import Actor, Context, handles
 from bus.errors import BusError, PeerUnavailable, Refused, StateError
+from config.credentials import is_credential
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
 from config.watch import ConfigWatcher
@@ -151,7 +151,7 @@ class SurfacerActor(Actor):
     async def add_memory(self, request: AddMemory, context: Context) -> MemoryNotes:
         if not request.content.strip():
             raise Refused("the note is empty; give it some text")
-        if looks_like_credential("\n".join([request.content, request.title, request.namespace, *request.tags])):
+        if is_credential("\n".join([request.content, request.title, request.namespace, *request.tags])):
             raise Refused("the note looks as if it held a credential, which is never stored; leave the secret out")
         ltm = await self._connected(context)
         text, told = await ltm.add(request.content, title=request.title, namespace=request.namespace, tags=request.tags)
@@ -165,7 +165,7 @@ class SurfacerActor(Actor):
 
     @handles(SearchMemory)
     async def search_memory(self, request: SearchMemory, context: Context) -> MemoryNotes:
-        if looks_like_credential(request.query):
+        if is_credential(request.query):
             raise Refused("the query looks as if it held a credential, which never leaves; leave the secret out")
         ltm = await self._connected(context)
         settings = self._surfacer.settings

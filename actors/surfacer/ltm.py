@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from actors.surfacer.credentials import mask
 from actors.surfacer.ltm_link import Link
 from actors.surfacer.ltm_reply import (
     Abilities,
@@ -30,6 +29,7 @@ from actors.surfacer.ltm_reply import (
 from actors.surfacer.memory import Memory
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused
 from bus.rpc_peer import RpcError
+from config.credentials import mask
 
 State = Literal["starting", "ready", "down"]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actors.surfacer.credentials import mask
 from bus.errors import BusError, ConfigError, DeadlineExceeded, PeerUnavailable
+from config.credentials import mask
 from config.schema_surfacing import SurfacingSettings
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from actors.surfacer.credentials import mask
 from actors.surfacer.memory import Memory, memory_id
 from bus.errors import BusError
+from config.credentials import mask
 
 MOST_CHARS = 8000
 """What is read of one memory."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from actors.surfacer.database import Database, is_corrupt
 from bus.errors import StateError
+from bus.sqlite import Database, is_corrupt
 
 T = TypeVar("T")
 

@@ -19,7 +19,6 @@ import msgspec
 from actors.surfacer.breaker import Breaker
 from actors.surfacer.cache import Cached, ResultCache
 from actors.surfacer.choose import addresses_agent, choose, without_twins
-from actors.surfacer.credentials import looks_like_credential
 from actors.surfacer.gates import Sessions
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.messages import Surface, Surfaced
@@ -30,6 +29,7 @@ from actors.surfacer.store import Event, Store
 from actors.tuner.messages import Tuning
 from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable, StateError
 from bus.message import Blob
+from config.credentials import is_credential
 from config.schema_surfacing import ContextToolSettings, SurfacingSettings
 from config.surfacing_gate import context_tool, static_reason
 
@@ -156,7 +156,7 @@ class Surfacer:
         )
         if query is None:
             return _nothing("no_query")
-        if looks_like_credential(query.raw):
+        if is_credential(query.raw):
             return _nothing("sensitive_query")
         namespace = (tool.namespace if tool else None) or settings.default_namespace or ""
         key = (query.digest, namespace)

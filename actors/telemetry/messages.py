@@ -29,8 +29,8 @@ def now() -> str:
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=False):
-    """Base of all events. `ts` is UTC, ISO-8601 with microseconds and `Z`; times end in `_ms`; `…_chars` are code points;
-    `…_tokens` are estimates."""
+    """Base of all events. `ts` is UTC, ISO-8601 with microseconds and `Z`; times end in `_ms`; `…_chars` are code
+    points; `…_tokens` are estimates."""
 
     event_id: str = msgspec.field(default_factory=new_event_id)
     ts: str = msgspec.field(default_factory=now)
@@ -42,7 +42,8 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
     """One proxied call.
 
     Attributes:
-        error: category when `ok` is false: transport, timeout, protocol, upstream_error, oversize, internal_error, busy, cancelled.
+        error: category when `ok` is false: transport, timeout, protocol, upstream_error, oversize, internal_error,
+            busy, cancelled.
         surfacing: `surfaced`, or the reason why nothing was shown.
         compress_ms etc.: time per stage; `total_ms` from frame read to frame written.
         degraded: a part was down and the gateway did without.
@@ -168,7 +169,7 @@ class Query(Request[Table], frozen=True, kw_only=True):
     """Read-only SQL over the analytics store.
 
     Raises:
-        Refused: not a single SELECT-like statement, or one that touches files, network or settings; or it does not parse.
+        Refused: not a single SELECT-like statement, one that touches files, network or settings, or unreadable.
         DeadlineExceeded: it took longer than `timeout_seconds`.
     """
 

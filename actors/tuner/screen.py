@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
+from config.credentials import mask
 from config.mask import MASK, is_secret_name, mask_text
 
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
-)
 _NAMED = re.compile(
     r"""([\w.-]{2,64}["']?\s{0,4}(?:=|:)\s{0,4})("[^"\n]{1,512}"|'[^'\n]{1,512}'|[^\s"',;<>(){}\[\]]{1,512})"""
 )
@@ -19,8 +17,7 @@ _AMBIGUOUS = frozenset({"key", "auth", "cookie", "sig", "signature"})
 
 def screen(text: str) -> str:
     """`text` with secret values masked: private keys, known token formats, URL passwords, `password=…` and the like."""
-    text = _PRIVATE_KEY.sub(MASK, text)
-    return mask_text(_NAMED.sub(_masked, text))
+    return mask(mask_text(_NAMED.sub(_masked, text)))
 
 
 def _masked(match: re.Match[str]) -> str:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from actors.tuner.database import Database, is_corrupt
 from actors.tuner.thresholds import NEGATIVE, Tally
 from bus.errors import StateError
+from bus.sqlite import Database, is_corrupt
 
 MAX_RATINGS = 100_000
 MAX_REPORTS = 10_000

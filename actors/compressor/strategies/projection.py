@@ -181,17 +181,17 @@ class Projection:
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
             whole |= set(self._matching([record.node for record in found])[:_MOST_MATCHES])
-        others = [record for at, record in enumerate(found) if at not in whole]
+        others = [at for at in range(len(found)) if at not in whole]
         columns = [name for name, points in survey.scores.items() if points >= max(rung.least, 1)][: rung.columns]
         names = ["key", *columns] if noun == "members" else columns
-        listed = others[: rung.rows] if names else []
+        listed = self._listed(others, survey.alarms) if names else []
         self._count(len(whole), len(found), noun, len(listed), names)
         mark = f"+{len(others)} {noun}"
         if not listed:
             rest = jsontext.quote(mark if noun == "members" else f"…{mark}")
         else:
             mark = mark if len(listed) == len(others) else f"{mark}, {len(listed)} of them listed"
-            rest = self._table(mark, names, [self._row(record, columns) for record in listed], survey.same)
+            rest = self._table(mark, names, [self._row(found[at], columns) for at in listed], survey.same)
         parts: list[str] = []
         for at, record in enumerate(found):
             if at in whole:
@@ -201,6 +201,16 @@ class Projection:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)
                 rest = ""
         return ",".join(parts)
+
+    def _listed(self, others: list[int], alarms: list[int]) -> list[int]:
+        """The records that get a row: from the top, but those that failed take up to half of the rows."""
+        if len(others) <= self.rung.rows:
+            return others
+        free = set(others)
+        first = [at for at in alarms if at in free][: self.rung.rows // 2]
+        taken = set(first)
+        rest = [at for at in others if at not in taken][: self.rung.rows - len(first)]
+        return sorted([*first, *rest])
 
     def _table(self, mark: str, names: list[str], rows: list[list[str]], same: dict[str, bytes]) -> str:
         """What stands for records that are not whole: their telling fields, and what all of them have."""

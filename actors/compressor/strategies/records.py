@@ -44,7 +44,24 @@ _TEXT = (
     "help",
     "comment",
 )
+_ALARMS = frozenset(
+    f'"{word}"'.encode()
+    for word in (
+        "error",
+        "fatal",
+        "critical",
+        "severe",
+        "failed",
+        "failure",
+        "fail",
+        "panic",
+        "crashed",
+        "timeout",
+        "alert",
+    )
+)
 _MOST_OUTLIERS = 4
+_MOST_READ = 20_000
 _SAMPLE = 2_000
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
@@ -84,11 +101,13 @@ class Survey:
         scores: how much each field tells a reader apart from the others; 0 leaves it out.
         same: short values that all records share.
         outliers: positions of records with a value that hardly any other has.
+        alarms: positions of records that say that something failed.
     """
 
     scores: dict[str, int]
     same: dict[str, bytes]
     outliers: list[int]
+    alarms: list[int]
 
 
 def read(pairs: list[tuple[str | None, Node]]) -> list[Record] | None:
@@ -116,7 +135,12 @@ def survey(records: list[Record]) -> Survey:
             continue
         scores[name] = _score(found)
     scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], _place(pair[0]))))
-    return Survey(scores, same, _outliers(records[:_SAMPLE], fields, total))
+    alarms = [at for at, record in enumerate(records[:_MOST_READ]) if _failed(record)]
+    return Survey(scores, same, _outliers(records[:_SAMPLE], fields, total), alarms)
+
+
+def _failed(record: Record) -> bool:
+    return any(len(node.raw) <= 12 and node.raw.lower() in _ALARMS for node in record.members.values())
 
 
 def _place(name: str) -> int:

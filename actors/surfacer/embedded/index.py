@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.surfacer.credentials import mask
-from actors.surfacer.database import Database
 from actors.surfacer.embedded.notes import Chunk, FileState, chunks, scan
 from actors.surfacer.tokens import Script, bigrams, tokens
+from bus.sqlite import Database
+from config.credentials import mask
 
 _MIGRATIONS = (
     """

@@ -18,11 +18,11 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from actors.surfacer.credentials import looks_like_credential
-from actors.surfacer.database import is_corrupt
 from actors.surfacer.embedded.index import Hit, Index
 from actors.surfacer.embedded.notes import DEFAULT_NAMESPACE, write_note
 from bus.build import VERSION
+from bus.sqlite import is_corrupt
+from config.credentials import is_credential
 
 NAME = "memtomem-bus-embedded"
 LONGEST_QUERY = 4000
@@ -130,7 +130,7 @@ class Memories:
         tags = arguments.get("tags") or []
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
             raise BadArgument("tags must be a list of strings")
-        if looks_like_credential("\n".join([content, title, namespace, *tags])):
+        if is_credential("\n".join([content, title, namespace, *tags])):
             raise BadArgument("the note looks as if it held a credential; leave the secret out")
         source = write_note(self._folder, content, title=title, namespace=namespace, tags=tags)
         self._index.refresh(SEARCH_REFRESH_SECONDS, force=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -107,6 +108,26 @@ def test_extract_fields_keeps_every_top_member() -> None:
     assert set(body) >= {"top", "list", "part0"}
     assert body["top"] == 1.5
     assert body["list"][0] == "a"
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: inner, lambda inner: {"ok": True, "data": inner}])
+def test_a_long_text_inside_an_object_is_shortened_as_what_it_is(wrap: Callable[[object], object]) -> None:
+    log = texts.log(2000, (1371,))
+    text = json.dumps(wrap({"exit_code": 1, "stdout": log, "took": 1.50}))
+    out = shortened(text)
+    body = json.loads(without_note(out))
+    inner = body.get("data", body)
+    assert inner["exit_code"] == 1
+    assert log.splitlines()[1370] in inner["stdout"]
+    assert '"took":1.5' in out
+    assert "lines of stdout" in out
+
+
+def test_records_that_failed_come_before_the_others() -> None:
+    rows = [{"name": f"step {at} of the long run", "level": "error" if at % 50 == 7 else "info"} for at in range(4000)]
+    out = shortened(json.dumps(rows))
+    assert "step 3957 of" not in shortened(json.dumps([row | {"level": "info"} for row in rows]))
+    assert "step 1507 of" in out
 
 
 def test_ndjson_is_shortened_as_records() -> None:

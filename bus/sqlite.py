@@ -1,4 +1,4 @@
-"""Opening an SQLite file of ours: private, WAL, migrated forward, set aside when it is corrupt."""
+"""Opening an actor's SQLite store: private, WAL, migrated forward, set aside when it is corrupt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bus.errors import NewerState, StateError
 
-_BUSY_MS = 5000
+_BUSY_MS = 5_000
+_MAX_WAL_BYTES = 16 * 1024 * 1024
 
 
 class Database:
@@ -68,6 +69,7 @@ class Database:
             self._refuse_newer(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
             if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
                 raise sqlite3.DatabaseError("database disk image is malformed")
             self._migrate(connection)

@@ -1,38 +1,48 @@
-"""Does a text look like a credential, and how to blank the part that does.
+"""What looks like a credential: the one place that knows. Pure.
 
-Patterns are linear (no nested repetition) and guarded by literal prefilters: queries and memories are short, but they
-come from outside.
+Two questions, two answers. `mask` and `is_credential` are for short texts that people read (queries, memories,
+reports): precise, so that talk about passwords stays readable. `may_hold_credential` is for large texts before they are
+stored: broad, since a false alarm only keeps a text off the disk, and linear whatever the text holds (google-re2).
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import Any
 
 MASK = "[masked]"
 
-_TOKENS = (
+TOKENS = (
     r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
     r"\bgh[pousr]_[A-Za-z0-9]{30,255}",
     r"\bgithub_pat_[A-Za-z0-9_]{22,255}",
-    r"\bglpat-[A-Za-z0-9_-]{20,}",
+    r"\bglpat-[A-Za-z0-9_-]{16,}",
     r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
     r"\bxapp-\d-[A-Z0-9]+-\d+-[a-f0-9]+",
-    r"\bsk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}",
+    r"hooks\.slack\.com/services/[A-Za-z0-9/+]{40,}",
+    r"\bsk-(?:ant-|proj-|or-|svcacct-|live-)?[A-Za-z0-9_-]{20,}",
     r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}",
-    r"\bAIza[A-Za-z0-9_-]{35}",
+    r"\bwhsec_[A-Za-z0-9]{24,}",
+    r"\bAIza[A-Za-z0-9_-]{30,}",
     r"\bya29\.[A-Za-z0-9_-]{20,}",
-    r"\bnpm_[A-Za-z0-9]{36}",
+    r"\bnpm_[A-Za-z0-9]{30,}",
     r"\bpypi-[A-Za-z0-9_-]{50,}",
-    r"\bhf_[A-Za-z0-9]{30,}",
+    r"\bhf_[A-Za-z0-9]{20,}",
     r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
     r"\bdop_v1_[a-f0-9]{64}",
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\]{0,8000}-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
 )
-_TOKEN = re.compile("|".join(_TOKENS))
+"""Formats that say by themselves what they are, in the syntax that `re` and RE2 share."""
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[A-Za-z0-9+/=\s\\]{0,8000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z))?"
+)
+_TOKEN = re.compile("|".join(TOKENS))
 _TOKEN_HINTS = (
-    "AKIA", "ASIA", "ABIA", "ACCA", "gh", "glpat", "xox", "xapp", "sk-", "k_", "AIza", "ya29", "npm_", "pypi-", "hf_",
-    "SG.", "dop_", "eyJ", "-----BEGIN",
+    "AKIA", "ASIA", "ABIA", "ACCA", "gh", "glpat", "xox", "xapp", "slack", "sk-", "k_", "whsec", "AIza", "ya29",
+    "npm_", "pypi-", "hf_", "SG.", "dop_", "eyJ",
 )  # fmt: skip
 _HEADER = re.compile(r"\b(Bearer|Basic|Token)\s+([A-Za-z0-9._~+/=-]{16,})", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^\s/@:]{0,256}:[^\s/@]{1,256}@")
@@ -49,13 +59,15 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def looks_like_credential(text: str) -> bool:
+def is_credential(text: str) -> bool:
     """True when some part of `text` reads as a secret value (a token, a key, a password assignment, URL userinfo)."""
     return mask(text) != text
 
 
 def mask(text: str) -> str:
     """`text` with each secret value replaced by `[masked]`; names, schemes and hosts stay readable."""
+    if "-----BEGIN" in text:
+        text = _PRIVATE_KEY.sub(MASK, text)
     if any(hint in text for hint in _TOKEN_HINTS):
         text = _TOKEN.sub(MASK, text)
     if "://" in text:
@@ -81,3 +93,30 @@ def _masked_value(match: re.Match[str]) -> str:
 def _is_opaque(value: str) -> bool:
     """Not a word of prose: `password: required` stays, `password: hunter2` does not."""
     return any(c.isdigit() for c in value) or not value.isalpha() or (value.lower() != value and not value.istitle())
+
+
+_BROAD = (
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
+    r"://[^\s/:@\"'<>]+:[^\s/@\"'<>]{3,}@[^\s/\"'<>]",
+    # A name that means a secret, a sign of assignment, a value that is no placeholder; JSON in JSON escapes quotes.
+    r"(?i:(?:passw(?:or)?d|passphrase|secret|api_?-?key|access_?-?key|private_?-?key|auth_?-?token|access_?-?token"
+    r"|refresh_?-?token|bearer_?-?token|client_?-?secret|credentials?)"
+    r"[\\\"']*\s?(?:=|:|=>|:=)\s?[\\\"']*[^\s\\\"'<>{}\[\]$%,;()*]{6,})",
+    r"(?i:\bauthorization[\\\"']*\s?[:=]\s?[\\\"']*(?:bearer|basic|token)\s+[A-Za-z0-9+/._\-=]{8,})",
+)
+_BROAD_MEMORY = 64 << 20
+
+
+def may_hold_credential(text: str) -> bool:
+    """Whether any part of a text of any size has the form of a key, a token, a password assignment or a URL with a
+    password; about 5 ms a megabyte."""
+    return _broad().search(text.encode("utf-8", "replace").decode()) is not None
+
+
+@cache
+def _broad() -> Any:
+    import re2
+
+    options = re2.Options()
+    options.max_mem = _BROAD_MEMORY
+    return re2.compile("|".join(f"(?:{pattern})" for pattern in (*TOKENS, *_BROAD)), options)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from actors.surfacer.credentials import looks_like_credential, mask
+from config.credentials import is_credential, mask, may_hold_credential
+from tests.actors.compressor import texts
 
 
 @pytest.mark.parametrize(
@@ -25,7 +28,7 @@ from actors.surfacer.credentials import looks_like_credential, mask
 )
 def test_secrets(text: str, masked: str) -> None:
     assert mask(text) == masked
-    assert looks_like_credential(text)
+    assert is_credential(text)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +49,7 @@ def test_secrets(text: str, masked: str) -> None:
 )
 def test_talk_about_secrets(text: str) -> None:
     assert mask(text) == text
-    assert not looks_like_credential(text)
+    assert not is_credential(text)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,46 @@ def test_talk_about_secrets(text: str) -> None:
 )
 def test_regex_fodder_ends_and_masking_is_stable(text: str) -> None:
     assert mask(mask(text)) == mask(text)  # a quadratic pattern would not come back from these
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-----BEGIN " + "OPENSSH PRIVATE KEY-----",
+        "key AKIA" + "IOSFODNN7EXAMPLE end",
+        "ghp_" + "a1B2" * 9,
+        "xoxb-" + "123456789012-abcdef",
+        "sk-ant-" + "api03-abcdefghijklmnop",
+        "AIza" + "Sy" + "a1B2c" * 7,
+        "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "c2lnbmF0dXJl",
+        "postgres://app:" + "s3cr3t@db.example.org/x",
+        '"password": "hunter2"',
+        "DB_PASSWORD=correct-horse",
+        "api_key: 0123456789abcdef",
+        "Authorization: Bearer abcdef0123456789",
+        json.dumps({"log": json.dumps({"client_secret": "abcdefgh12345"})}),
+    ],
+)
+def test_any_part_of_a_large_text_counts(text: str) -> None:
+    assert may_hold_credential(f"{texts.log(50)}{text}\n{texts.log(50)}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token budget: 4000",
+        "the password must be changed",
+        "password: <redacted>",
+        "api_key=${API_KEY}",
+        "https://example.org/a:b/c",
+        "secret = [1]",
+        "\ud800 surrogate",
+    ],
+)
+def test_large_texts_that_only_talk_about_secrets(text: str) -> None:
+    assert not may_hold_credential(text)
+
+
+@pytest.mark.parametrize("kind", sorted(texts.KINDS))
+def test_ordinary_texts(kind: str) -> None:
+    assert not may_hold_credential(texts.KINDS[kind])
