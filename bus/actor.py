@@ -246,7 +246,7 @@ class Actor:
             await self.teardown()
             await self.events.close(LAST_EVENTS_SECONDS)
         finally:
-            self._wire.close(LAST_REPLIES_MS)
+            self._wire.close(LAST_REPLIES_MS if self.runtime.directory is not None else 0)
             self.bus.close()
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:

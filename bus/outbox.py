@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections import deque
 
 import msgspec
@@ -35,15 +36,22 @@ class Outbox:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
+        self._overflowed = 0
+        self._reported = 0
         self.dropped = 0
-        self.dropped_reported = 0
 
     def add(self, event: msgspec.Struct) -> None:
-        """Takes an event; past `MAX_EVENTS` the oldest is dropped and counted."""
+        """Takes an event; past `MAX_EVENTS` the oldest is dropped and counted, and so is one that is no valid JSON."""
+        try:
+            encoded = self._encoder.encode(event)
+        except UnicodeEncodeError:  # a name with a lone surrogate
+            self.dropped += 1
+            return
         if len(self._events) >= MAX_EVENTS:
             self._events.popleft()
+            self._overflowed += 1
             self.dropped += 1
-        self._events.append(self._encoder.encode(event))
+        self._events.append(encoded)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         self._wake.set()
@@ -78,19 +86,16 @@ class Outbox:
             await self._wake.wait()
 
     async def _send_batch(self) -> bool:
-        batch = [self._events[i] for i in range(min(len(self._events), MAX_BATCH))]
-        dropped = self.dropped
-        first = batch[0]
+        batch = list(itertools.islice(self._events, MAX_BATCH))
+        dropped, overflowed = self.dropped, self._overflowed
         lines = Blob(b"\n".join(batch) + b"\n")
-        request = Record(lines=lines, dropped=dropped - self.dropped_reported, producer=self._bus.sender)
+        request = Record(lines=lines, dropped=dropped - self._reported, producer=self._bus.sender)
         try:
             await self._bus.tell(request, timeout=TELL_TIMEOUT_SECONDS)
         except BusError:
             return False
-        self.dropped_reported = dropped
-        # Events that overflow dropped meanwhile were at the front: remove only what is still there.
-        gone = self.dropped - dropped
-        assert gone or self._events[0] is first
-        for _ in range(len(batch) - min(gone, len(batch))):
+        self._reported = dropped
+        # What overflowed meanwhile was at the front: remove only what is still there.
+        for _ in range(len(batch) - min(self._overflowed - overflowed, len(batch))):
             self._events.popleft()
         return True

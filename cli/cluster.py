@@ -157,7 +157,10 @@ def _start(place: Place, mode: str) -> subprocess.Popen[bytes] | None:
     except AlreadyRunning:
         return None
     argv = [sys.executable, "-P", "-m", "cli.supervise", f"--{mode}", f"--lock-fd={lock.fd}"]
-    env = environment(place)
+    from config.environment import without_session
+
+    # What one client wants for itself must not become everybody's.
+    env = without_session(environment(place))
     if mode == "private":
         env[PARENT_VARIABLE] = str(os.getpid())
     try:

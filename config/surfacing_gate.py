@@ -45,10 +45,10 @@ def static_reason(
         response_chars: length of the cleaned response, code points.
         has_context_query: the agent asked itself, which lifts the length gate.
     """
-    if not settings.enabled:
-        return "disabled"
     if not upstream_enabled:
         return "upstream_disabled"
+    if not settings.enabled:
+        return "disabled"
     names = tool_names(server, tool, advertised)
     if _matches(names, settings.exclude_tools):
         return "gate_excluded_tool"

@@ -77,6 +77,23 @@ async def test_past_the_bound_the_oldest_go_and_are_counted(place: Place, monkey
     await keeper.stop()
 
 
+async def test_an_event_that_is_no_valid_text_costs_itself(place: Place) -> None:
+    class Text(msgspec.Struct):
+        n: int
+        text: str
+
+    keeper = Keeper(place)
+    await keeper.start()
+    bus = Bus(Runtime(place.runtime), "test")
+    box = Outbox(bus)
+    box.add(Text(1, "a\ud800"))
+    box.add(Number(2))
+    await eventually(lambda: keeper.numbers == [2])
+    assert keeper.dropped == 1
+    bus.close()
+    await keeper.stop()
+
+
 async def test_closing_sends_what_is_left(place: Place) -> None:
     keeper = Keeper(place)
     await keeper.start()
