@@ -15,6 +15,7 @@ from actors.compressor.units import Units
 
 MUST, SALIENT, USEFUL, FILLER, NOISE = 9, 7, 5, 2, 0
 _LINE_END = cost("\n")
+_FENCES = ("```", "~~~")
 
 
 class Gaps(Enum):
@@ -105,9 +106,10 @@ def _render(units: Units, chosen: list[int], gaps: Gaps) -> Excerpt:
         before = index
     if before + 1 < len(units):
         _mark(parts, units, before, len(units), gaps)
-    kept = len({units.lines[index] for index in chosen})
-    complete = len(chosen) == len(units) and not units.overrides
-    return Excerpt("".join(parts).rstrip() if not complete else units.text, kept, len(set(units.lines)), complete)
+    if len(chosen) == len(units) and not units.overrides:
+        return Excerpt(units.text, units.total_lines, units.total_lines, complete=True)
+    kept = {line for index in chosen for line in range(units.lines[index], units.last_lines[index] + 1)}
+    return Excerpt("".join(parts).rstrip(), len(kept), units.total_lines, complete=False)
 
 
 def _mark(parts: list[str], units: Units, before: int, after: int, gaps: Gaps) -> None:
@@ -123,12 +125,12 @@ def _mark(parts: list[str], units: Units, before: int, after: int, gaps: Gaps) -
         parts.append(f" […{units.ends[last] - units.ends[before]} characters]\n")
     elif parts:
         parts[-1] = parts[-1].rstrip() + "\n"
-    first = units.lines[before] + 1 if before >= 0 else 1
+    first = units.last_lines[before] + 1 if before >= 0 else 1
     last_line = units.lines[after] - 1 if after < len(units) else units.total_lines
     if last_line >= first and gaps is not Gaps.SILENT:
         if gaps is Gaps.BLOCK:
             parts.append(f"[lines {first}-{last_line}]\n" if last_line > first else f"[line {first}]\n")
-        elif parts:
+        elif parts and not parts[-1].rstrip().endswith(_FENCES):
             parts[-1] = f"{parts[-1].rstrip()} …+{last_line - first + 1}\n"
         else:
             parts.append(f"…+{last_line - first + 1}\n")

@@ -61,11 +61,13 @@ def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
     found: dict[int, int] = {}
     known: dict[bytes, int] = {}
     for unit in _holding(units, _ALARMS):
-        shape = shapes[unit]
-        if shape not in known:
-            known[shape] = _alarm(units.content(unit))
-        if known[shape]:
-            found[unit] = known[shape]
+        shape, line = shapes[unit], units.content(unit)
+        # Of an exit code the number decides, and a shape has no numbers.
+        rank = known.get(shape) if "exit" not in line else None
+        if rank is None:
+            rank = known[shape] = _alarm(line)
+        if rank:
+            found[unit] = rank
     return found
 
 
@@ -133,7 +135,7 @@ def shapes_of(units: Units) -> list[bytes]:
 
 
 def grep(units: Units) -> list[int]:
-    """The first match of every file, then trouble, then the rest from the top."""
+    """The first match of every file, both ends, then the rest from the top."""
     ranks = [FILLER] * len(units)
     seen: set[str] = set()
     for index in range(len(units)):
@@ -187,7 +189,7 @@ def code(units: Units) -> list[int]:
 
 
 def markdown(units: Units) -> list[int]:
-    """Headings, upper levels first, then the first line of each section, then trouble, then the rest."""
+    """Headings, upper levels first, then the first line of each section, then the rest."""
     ranks = [FILLER] * len(units)
     lead = False
     for index in range(len(units)):

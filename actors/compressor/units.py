@@ -19,7 +19,7 @@ class Units:
 
     Attributes:
         starts / ends: code points of each unit; `ends` leaves out the line end and blank lines after it.
-        lines: the line number (from 1) that each unit stands in.
+        lines / last_lines: the line numbers (from 1) that each unit begins and ends in.
         total_lines: lines of the text.
         overrides: other words for a unit, e.g. a long fenced block with its middle left out.
     """
@@ -28,6 +28,7 @@ class Units:
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    last_lines: list[int] = field(default_factory=list)
     total_lines: int = 0
     overrides: dict[int, str] = field(default_factory=dict)
 
@@ -47,7 +48,7 @@ class Units:
         return max(0, bisect_right(self.starts, position) - 1)
 
     def ends_line(self, index: int) -> bool:
-        return index + 1 >= len(self.starts) or self.lines[index + 1] != self.lines[index]
+        return index + 1 >= len(self.starts) or self.lines[index + 1] != self.last_lines[index]
 
 
 def split(text: str) -> Units:
@@ -59,9 +60,9 @@ def split(text: str) -> Units:
         length = len(line)
         if length > LONGEST_UNIT:
             for start, end in _pieces(text, position, position + length):
-                _add(units, start, end, number)
+                _add(units, start, end, number, number)
         elif line and not line.isspace():
-            _add(units, position, position + len(line.rstrip()), number)
+            _add(units, position, position + len(line.rstrip()), number, number)
         position += length + 1
     units.total_lines = number - 1 if text.endswith("\n") else number
     return units
@@ -76,7 +77,7 @@ def merge_fences(units: Units) -> Units:
         stop = units.ends[last]
         if last > index and stop - units.starts[index] > _LONGEST_FENCE:
             merged.overrides[len(merged)] = _short_fence(units, index, last)
-        _add(merged, units.starts[index], stop, units.lines[index])
+        _add(merged, units.starts[index], stop, units.lines[index], units.lines[last])
         index = last + 1
     return merged
 
@@ -100,10 +101,11 @@ def _short_fence(units: Units, first: int, last: int) -> str:
     return f"{kept} …+{units.lines[last] - units.lines[at - 1] - 1}\n{mark}\n"
 
 
-def _add(units: Units, start: int, end: int, number: int) -> None:
+def _add(units: Units, start: int, end: int, line: int, last_line: int) -> None:
     units.starts.append(start)
     units.ends.append(end)
-    units.lines.append(number)
+    units.lines.append(line)
+    units.last_lines.append(last_line)
 
 
 def _pieces(text: str, start: int, stop: int) -> list[tuple[int, int]]:

@@ -16,7 +16,9 @@ import msgspec
 
 from actors.upstream.messages import ToolEntry, Withheld
 from actors.upstream.references import dangling
+from actors.upstream.sensitive import carries_credential
 from bus import jsonrpc
+from config.credentials import mask
 
 MAX_NAME = 64
 """What hosts allow, their own `mcp__<gateway>__` included."""
@@ -76,9 +78,9 @@ def fit_name(full: str, limit: int) -> str:
 
 
 def tool_name(raw: bytes) -> str:
-    """The name in a tool's JSON, or a stand-in for one that has none."""
+    """The name in a tool's JSON without anything that reads as a credential, or a stand-in for one that has none."""
     try:
-        return jsonrpc.string(jsonrpc.members(raw)["name"])
+        return mask(jsonrpc.string(jsonrpc.members(raw)["name"]))
     except (KeyError, msgspec.MsgspecError):
         return "(unnamed)"
 
@@ -112,6 +114,8 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         raise _Unfit("invalid_schema", "it is not an object with a name") from None
     if found.rules.hidden:
         raise _Unfit("config_hidden", "hidden by tool_overrides")
+    if carries_credential(jsonrpc.value(found.raw)):
+        raise _Unfit("sensitive_metadata", "its metadata looks as if it carried a credential")
     _check_execution(parts)
     schema = _checked_schema(parts)
     full = f"{found.prefix}__{own_name}" if found.prefix else own_name

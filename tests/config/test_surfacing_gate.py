@@ -50,7 +50,8 @@ def test_the_first_reason_counts(fields: dict[str, Any], expected: str) -> None:
 
 
 def test_off_is_off() -> None:
-    assert reason(SurfacingSettings(enabled=False), upstream_enabled=False) == "disabled"
+    assert reason(SurfacingSettings(enabled=False)) == "disabled"
+    assert reason(SurfacingSettings(enabled=False), upstream_enabled=False) == "upstream_disabled"
 
 
 WRITERS = "write_file Write MultiEdit edit_file move_file updateIssue merge_pull_request add-comment git_commit git_add"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
 import signal
+
+import bpe_openai
+import pytest
 
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
@@ -61,6 +66,26 @@ async def test_never_larger_and_never_over_budget(connect: Connect) -> None:
         assert len(text) <= min(chars, 16_000)
         if text != long_text(chars):
             assert await read_all(client, key_in(text)) == long_text(chars)
+
+
+def awkward() -> dict[str, str]:
+    """Texts with little to gain: whatever is done to them must not make them longer."""
+    nested = {f"k{i}": {"a": [i, {"b": [i * 7919 % 101, None, True]}], "c": str(i)} for i in range(200)}
+    noise = base64.b64encode(hashlib.sha512(b"seed").digest() * 60).decode()
+    distinct = "\n".join(hashlib.sha256(str(i).encode()).hexdigest() for i in range(300))
+    return {"nested": json.dumps(nested, separators=(",", ":")), "base64": noise, "short": "ok", "distinct": distinct}
+
+
+@pytest.mark.parametrize("kind", awkward())
+async def test_never_more_tokens_out_than_in(connect: Connect, kind: str) -> None:
+    source = awkward()[kind]
+    client = await connect()
+    text = (await client.call("fx__text", {"text": source})).text
+    count = bpe_openai.get_encoding("o200k_base").encode
+    assert len(count(text)) <= len(count(source))
+    assert len(text) <= len(source)
+    if text != source:
+        assert await read_all(client, key_in(text)) == source
 
 
 async def test_an_unknown_key_says_so(connect: Connect) -> None:

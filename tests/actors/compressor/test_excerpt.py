@@ -87,4 +87,8 @@ def test_fenced_blocks_are_one_unit_and_long_ones_stay_closed() -> None:
     assert long.startswith("~~~\nrow of it\n")
     assert long.endswith("\n~~~\n")
     assert "…+" in long
+    assert (units.lines[3], units.last_lines[3]) == (7, 208)
+    made = choose(units, [MUST, MUST, 0, 0, MUST, 0, 0], Budget(999, 999), Budget(999, 999), Gaps.INLINE)
+    assert made.text == "# T\n```py\na\nb\n```\n…+203\nend …+2"
+    assert made.kept == 6
     assert [units.content(index) for index in range(4, len(units))] == ["end", "```", "open"]

@@ -201,6 +201,12 @@ def test_a_trace_keeps_head_and_tail() -> None:
     assert trace.strip() in out
 
 
+def test_the_exit_code_that_is_not_zero_is_kept() -> None:
+    lines = [f"10:00:{at % 60:02d} worker {at} exited with code 0" for at in range(2000)]
+    lines[1234] = "10:00:34 worker 1234 exited with code 137"
+    assert lines[1234] in shortened("\n".join(lines))
+
+
 def test_code_keeps_every_signature() -> None:
     text = texts.code(200)
     out = shortened(text)
@@ -241,7 +247,12 @@ def test_markdown_keeps_every_heading_and_closed_fences() -> None:
     text = texts.markdown(150)
     out = shortened(text)
     assert all(line in out for line in text.splitlines() if line.startswith("#"))
-    assert without_note(out).count("```") % 2 == 0
+    inside = False
+    for line in without_note(out).splitlines():
+        if line.startswith("```"):
+            assert line == ("```" if inside else "```py")
+            inside = not inside
+    assert not inside
 
 
 def test_a_history_keeps_hash_and_subject_of_all_or_the_newest_subjects() -> None:
