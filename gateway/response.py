@@ -95,7 +95,7 @@ def assemble(
         if key in STATELESS_ONLY or bytes(value) == b"null":
             continue
         if key == "content":
-            parts[key] = _content(value, texts or {}, before, after)
+            parts[key] = _content(value, texts or {}, before, after, regular=regular)
         elif key == "structuredContent":
             if keep_structured:
                 parts[key] = value
@@ -124,24 +124,25 @@ def safe(text: str) -> str:
     return text
 
 
-def _content(raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None) -> Sequence[object]:
+def _content(
+    raw: msgspec.Raw, texts: Mapping[int, str], before: str | None, after: str | None, *, regular: bool
+) -> Sequence[object]:
     try:
         blocks = jsonrpc.elements(raw)
     except msgspec.MsgspecError:
         return [_own_block(bytes(raw).decode("utf-8", "replace"))]  # clients refuse anything but a list
     made: list[object] = [_own_block(before)] if before is not None else []
     for position, block in enumerate(blocks):
-        made.append(_block(block, texts.get(position)))
+        made.append(_block(block, texts.get(position), regular=regular))
     if after is not None:
         made.append(_own_block(after))
     return made
 
 
-def _block(raw: msgspec.Raw, text: str | None) -> object:
+def _block(raw: msgspec.Raw, text: str | None, *, regular: bool) -> object:
     """One block: its text replaced, and what clients refuse a result for repaired (members that are `null`, a text
-    block without its text)."""
-    data = bytes(raw)
-    if text is None and b"null" not in data and b'"text"' in data:
+    block whose text is missing or no string)."""
+    if text is None and regular and b"null" not in bytes(raw):
         return raw
     try:
         members = jsonrpc.members(raw)
@@ -151,7 +152,11 @@ def _block(raw: msgspec.Raw, text: str | None) -> object:
     if text is not None:
         parts["text"] = safe(text)
     elif "type" in members and bytes(members["type"]) == b'"text"':
-        parts.setdefault("text", "")
+        found = bytes(members.get("text", b'""'))
+        if found[:1] != b'"':
+            parts["text"] = "" if found == b"null" else found.decode("utf-8", "replace")
+        else:
+            parts.setdefault("text", "")
     return parts
 
 
