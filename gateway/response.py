@@ -52,7 +52,11 @@ class Response:
             return
         self.regular = True
         for position, block in enumerate(shape.content):
-            if block.type == "text" and block.text is not UNSET:
+            if block.type != "text":
+                continue
+            if block.text is UNSET:
+                self.regular = False
+            else:
                 self.texts[position] = block.text
         self.is_error = shape.isError is True
         if shape.structuredContent is not UNSET and bytes(shape.structuredContent) != b"null":
