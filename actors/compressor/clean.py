@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from actors.compressor import jsontext
 from actors.compressor.detect import Kind
@@ -35,6 +35,7 @@ _MAGIC = (
     ("H4sI", "application/gzip"),
     ("SUQz", "audio/mpeg"),
 )
+_NO_PROGRESS = str.maketrans("", "", "0123456789.,%:/#=->█ ▏▎▍▌▋▊▉━")
 _LOOSE = frozenset({Kind.LOG, Kind.REPORT, Kind.PROSE, Kind.MARKDOWN})
 _LONGEST_BASE64_LINE = 82
 _FEWEST_BASE64_LINES = 8
@@ -93,8 +94,16 @@ def clean(text: str, kind: Kind, switches: Cleaning) -> Cleaned:
 
 
 def _overwritten(text: str) -> str:
-    """Progress bars: of what one terminal line showed in turn, the last state."""
-    return "\n".join([line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line for line in text.split("\n")])
+    """Progress bars: of the like states that one terminal line showed in turn, the last."""
+    return "\n".join([_last_state(line) if "\r" in line else line for line in text.split("\n")])
+
+
+def _last_state(line: str) -> str:
+    states = line.rstrip("\r").split("\r")
+    last = states[-1].translate(_NO_PROGRESS)
+    like = sum(1 for state in states if state.translate(_NO_PROGRESS) == last)
+    # Other text between carriage returns is not overwritten progress but lines of another system.
+    return states[-1] if 2 * like >= len(states) else line
 
 
 def _base64(text: str) -> str:

@@ -34,8 +34,6 @@ MAX_MEMORY_BYTES = 128 << 20
 KEY_LETTERS = 20
 """A hundred bits of the content's HMAC, in base 32."""
 _PACK_FROM = 4_096
-_BUSY_MS = 5_000
-_MAX_WAL_BYTES = 64 << 20
 _MIGRATIONS = (
     # Bodies stand apart, so that renewing a time to live does not write a long text again.
     """

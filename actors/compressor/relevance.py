@@ -7,6 +7,7 @@ particles to their words.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from bisect import bisect_left, bisect_right
@@ -89,9 +90,16 @@ def look_up(text: str, starts: Sequence[int], query: str) -> list[Term]:
     found = []
     for term in terms(query) if starts else []:
         hits = _hits(folded, starts, term)
+        if not hits and not term.isascii() and "\\u" in folded:
+            hits = _hits(folded, starts, _escaped(term))
         if hits:
             found.append(Term(math.log(1 + (len(starts) - len(hits) + 0.5) / (len(hits) + 0.5)), hits))
     return found
+
+
+def _escaped(term: str) -> str:
+    """The term as JSON writers put it that keep to ASCII."""
+    return json.dumps(term)[1:-1]
 
 
 def score(text: str, starts: Sequence[int], query: str) -> dict[int, float]:

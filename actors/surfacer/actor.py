@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import random
 from collections.abc import Callable
@@ -10,8 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
+import msgspec
+
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.ltm_link import connector
+from actors.surfacer.ltm_reply import LtmFault
 from actors.surfacer.memory import is_own_id
 from actors.surfacer.messages import (
     AddMemory,
@@ -21,6 +25,8 @@ from actors.surfacer.messages import (
     GetSurfacerHealth,
     MemoryNote,
     MemoryNotes,
+    Proposal,
+    ProposeMemory,
     SearchMemory,
     ShownEvent,
     Surface,
@@ -34,8 +40,10 @@ from actors.surfacer.surface import Outcome, Surfacer, decode_arguments, shape_o
 from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
 from actors.tuner.messages import WatchTuning
 from bus.actor import Actor, Context, handles
-from bus.errors import BusError, PeerUnavailable, Refused, StateError
-from config.credentials import is_credential
+from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused, StateError
+from bus.message import Blob
+from bus.rpc_peer import RpcError
+from config.credentials import is_credential, mask
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
 from config.watch import ConfigWatcher
@@ -143,6 +151,7 @@ class SurfacerActor(Actor):
             attempts=surfacer.attempts,
             faults=surfacer.faults,
             search_hints=surfacer.search_hints,
+            last_hints=surfacer.last_hints,
             sampled_out=self._sampled_out,
             pid=os.getpid(),
         )
@@ -189,6 +198,28 @@ class SurfacerActor(Actor):
             for s in score(query, found.memories, home)
         )
         return MemoryNotes(notes=notes)
+
+    @handles(ProposeMemory)
+    async def propose_memory(self, request: ProposeMemory, context: Context) -> Proposal:
+        if not request.content.strip():
+            raise Refused("content is empty; say what is worth remembering")
+        for name, longest in _PROPOSAL_CHARS.items():
+            if len(getattr(request, name)) > longest:
+                raise Refused(f"{name} has more than {longest} characters")
+        texts = (request.content, request.source_ref, request.idempotency_key)
+        if is_credential("\n".join(texts)):
+            return Proposal(ok=False, reason="sensitive_content", message="leave the secret out and propose it again")
+        try:
+            ltm = await self._connected(context)
+            if not ltm.abilities.propose:
+                return Proposal(ok=False, reason="formation_unsupported")
+            key = request.idempotency_key or hashlib.sha256("\0".join(texts).encode()).hexdigest()
+            answer = await ltm.propose(request.content, source_ref=request.source_ref, idempotency_key=key)
+        except (LtmFault, RpcError) as error:
+            return Proposal(ok=False, reason="ltm_error", message=mask(error.message[:300]))
+        except (PeerUnavailable, DeadlineExceeded, Refused) as error:
+            return Proposal(ok=False, reason="ltm_unavailable", message=error.message)
+        return Proposal(ok=True, answer=Blob(msgspec.json.encode(_decoded(answer))))
 
     @handles(ClearSurfacingCache)
     async def clear_cache(self, request: ClearSurfacingCache, context: Context) -> None:
@@ -303,6 +334,16 @@ class SurfacerActor(Actor):
         return await asyncio.get_running_loop().run_in_executor(self._disk, work)
 
 
+def _decoded(answer: str) -> Any:
+    """The JSON of an answer; one that is none is a text."""
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError:
+        return answer
+
+
+_PROPOSAL_CHARS = {"content": 2000, "source_ref": 512, "idempotency_key": 256}
+"""What the LTM takes at most."""
 _EMPTY = Query("", 2, (), "", "")
 
 

@@ -37,6 +37,8 @@ CANDIDATES = 20
 """Hits asked for: enough to see which words are common among them."""
 START_SECONDS = 30.0
 WRITE_SECONDS = 10.0
+PROPOSAL_SOURCE = "memtomem-bus"
+"""Who proposes, as the LTM's review queue shows it."""
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 _STABLE_SECONDS = 60.0
@@ -182,6 +184,17 @@ class Ltm:
         link = self._ready()
         if "mem_do" in self.abilities.tools and chunk_ids:
             text_of(await self._do(link, "increment_access", {"chunk_ids": chunk_ids}, WRITE_SECONDS))
+
+    async def propose(self, content: str, *, source_ref: str, idempotency_key: str) -> str:
+        """Submits a pending memory (`candidate_propose`), if `abilities.propose`; returns what the LTM said.
+
+        Raises:
+            as `search`.
+        """
+        params: dict[str, object] = {"content": content, "source": PROPOSAL_SOURCE, "idempotency_key": idempotency_key}
+        if source_ref:
+            params["source_ref"] = source_ref
+        return text_of(await self._do(self._ready(), "candidate_propose", params, WRITE_SECONDS))
 
     def _ready(self) -> Link:
         if self._link is None or self._link.closed.is_set():

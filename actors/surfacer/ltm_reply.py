@@ -56,7 +56,7 @@ class Abilities:
     Attributes:
         tools: tool name → the parameter names that it advertises; `None` when it advertises no list.
         formats: `search_formats`, empty when it does not say.
-        compose: schema version of `context_compose`, 0 without.
+        compose / propose: schema versions of `context_compose` and `candidate_propose`, 0 without.
         mode: `runtime_profile.search.effective_mode`, e.g. `bm25_only`.
     """
 
@@ -65,6 +65,7 @@ class Abilities:
     version: str = ""
     formats: frozenset[str] = frozenset()
     compose: int = 0
+    propose: int = 0
     mode: str = ""
 
     def accepts(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
@@ -165,7 +166,6 @@ def read_abilities(server: Mapping[str, Any], tools: Mapping[str, frozenset[str]
         told = {}
     capabilities = _dict(told.get("capabilities"))
     formats = capabilities.get("search_formats")
-    compose = _dict(capabilities.get("context_compose")).get("schema_version")
     profile = _dict(capabilities.get("runtime_profile")) or _dict(told.get("runtime_profile"))
     mode = _dict(profile.get("search")).get("effective_mode")
     return Abilities(
@@ -173,9 +173,15 @@ def read_abilities(server: Mapping[str, Any], tools: Mapping[str, frozenset[str]
         name=str(server.get("name", "")),
         version=str(told.get("version") or server.get("version", "")),
         formats=frozenset(f for f in formats if isinstance(f, str)) if isinstance(formats, list) else frozenset(),
-        compose=compose if isinstance(compose, int) else 0,
+        compose=_schema_version(capabilities, "context_compose"),
+        propose=_schema_version(capabilities, "candidate_propose"),
         mode=mode if isinstance(mode, str) else "",
     )
+
+
+def _schema_version(capabilities: Mapping[str, Any], name: str) -> int:
+    found = _dict(capabilities.get(name)).get("schema_version")
+    return found if isinstance(found, int) else 0
 
 
 def _memories(rows: list[Any], *, content: str, given: str, pinned: bool = False) -> tuple[Memory, ...]:

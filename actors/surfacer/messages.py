@@ -91,7 +91,7 @@ class SurfacerHealth(Reply, frozen=True, kw_only=True):
         score_scale / mode: what the LTM reports about its scores.
         counters: how often each skip reason and outcome (`surfaced`) happened since start.
         attempts / faults: searches that reached the LTM, and how many of them failed.
-        search_hints: warnings that the LTM gave with its answers.
+        search_hints / last_hints: warnings that the LTM gave with its answers since start, and with the last one.
         sampled_out: opportunities that were not recorded because of `opportunities_sample_rate`.
     """
 
@@ -107,6 +107,7 @@ class SurfacerHealth(Reply, frozen=True, kw_only=True):
     attempts: int = 0
     faults: int = 0
     search_hints: int = 0
+    last_hints: int = 0
     sampled_out: int = 0
     pid: int = 0
 
@@ -152,6 +153,39 @@ class SearchMemory(Request[MemoryNotes], frozen=True, kw_only=True):
     query: str
     limit: int = 10
     namespace: str = ""
+
+
+class Proposal(Reply, frozen=True, kw_only=True):
+    """What became of a proposed memory.
+
+    Attributes:
+        ok: it waits in the LTM's review queue.
+        reason: why not: `formation_unsupported`, `sensitive_content`, `ltm_unavailable`, `ltm_error`.
+        message: more about it, one line.
+        answer: JSON of what the LTM said.
+    """
+
+    ok: bool
+    reason: str = ""
+    message: str = ""
+    answer: Blob = Blob(b"null")
+
+
+class ProposeMemory(Request[Proposal], frozen=True, kw_only=True):
+    """Submits a pending memory to the LTM's review queue (`candidate_propose`); never writes a durable one.
+
+    Attributes:
+        content: at most 2,000 code points.
+        source_ref: where it comes from, at most 512 code points.
+        idempotency_key: at most 256; the same key and content return the first proposal. Empty = made of both texts.
+    """
+
+    actor = "surfacer"
+    reply = Proposal
+
+    content: str
+    source_ref: str = ""
+    idempotency_key: str = ""
 
 
 class ClearSurfacingCache(Request[None], frozen=True, kw_only=True):

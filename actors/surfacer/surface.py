@@ -70,7 +70,7 @@ class Surfacer:
         ltm: the present connection; `None` while surfacing is off.
         counters: outcomes since start by reason, `surfaced` for a block.
         attempts / faults: searches that reached the LTM, and those of them that failed.
-        search_hints: warnings that came with its answers.
+        search_hints / last_hints: warnings that came with its answers, and with the last one.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Surfacer:
         self.attempts = 0
         self.faults = 0
         self.search_hints = 0
+        self.last_hints = 0
         self._store = store
         self._on_disk = on_disk
         self._on_breaker_open = on_breaker_open
@@ -226,7 +227,8 @@ class Surfacer:
                     self._on_breaker_open()
             raise
         self.breaker.succeeded()
-        self.search_hints += len(found.hints)
+        self.last_hints = len(found.hints)
+        self.search_hints += self.last_hints
         return self.cache.put(key, found, settings.cache_ttl_seconds)
 
     async def _choose(

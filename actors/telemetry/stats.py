@@ -38,7 +38,8 @@ def report(
         below 0 where memories were added to small responses. `latency_ms` and `own_ms` (all but the upstream):
         `{p50, p95, p99}` or null. `errors`: category → calls. `strategies`: list of `{strategy, calls, …_tokens}`.
         `by`, `groups_total` (0 without `groups`), `groups`: the first `limit` of `{key, calls, live, …, saved_ratio,
-        latency_ms}`, most saved tokens first, days newest first. `first_ts`, `last_ts`.
+        latency_ms}`, most saved tokens first, days newest first. `recent`: the newest `limit` of `{ts, tool, ok,
+        error, cached, strategy, original_chars, delivered_chars, surfacing, total_ms}`. `first_ts`, `last_ts`.
     `surfacing`: `events_total`, `distinct_tools`, `memories_shown`, `injected_chars`, `withheld` (held out, not in the
         totals), `total_feedback`, `ratings` (rating → count), `helpful_ratio`; `tools`: list of `{tool, events,
         memories, injected_chars, feedback, helpful, partially_helpful, not_relevant, already_known, helpful_ratio,
@@ -116,6 +117,7 @@ def _savings(read: _Reader) -> Row:
         "by": read.values["by"],
         "groups_total": groups_total,
         "groups": groups,
+        "recent": read.rows("savings_recent"),
     }
 
 

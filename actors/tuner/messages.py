@@ -73,3 +73,69 @@ class WatchTuning(Request[Tuning], frozen=True, kw_only=True):
     actor = "tuner"
     reply = Tuning
     idempotent = True
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of the configuration file, as the path of its names, and the value it should have."""
+
+    path: tuple[str, ...]
+    value: bool | int | float
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to change for one tool.
+
+    Attributes:
+        what / why: one line each, for people.
+        changes: of the configuration file.
+        min_score: threshold that the tuner takes over with `AcceptThreshold`; `None` when it is not about that.
+    """
+
+    server: str
+    tool: str
+    what: str
+    why: str
+    changes: tuple[Change, ...] = ()
+    min_score: float | None = None
+
+
+class Recommendations(Reply, frozen=True, kw_only=True):
+    """What is worth changing.
+
+    Attributes:
+        considered: tools with feedback, reports or shortened responses in the period.
+        without_follow_ups: telemetry did not answer, so only feedback was looked at.
+    """
+
+    items: tuple[Recommendation, ...] = ()
+    considered: int = 0
+    without_follow_ups: bool = False
+
+
+class GetRecommendations(Request[Recommendations], frozen=True, kw_only=True):
+    """Recommendations from the feedback and follow-up reads of the last hours.
+
+    Attributes:
+        tool: `server__tool` or the tool's own name; `None` = all, an empty name matches nothing.
+    """
+
+    actor = "tuner"
+    reply = Recommendations
+    idempotent = True
+
+    since_hours: float = 24.0
+    tool: str | None = None
+
+
+class AcceptThreshold(Request[None], frozen=True, kw_only=True):
+    """Takes a recommended threshold over at once; the ratings it came from count as answered to.
+
+    Attributes:
+        min_score: relevance 0 to 1; `None` = the configuration has been changed instead.
+    """
+
+    actor = "tuner"
+
+    server: str
+    tool: str
+    min_score: float | None = None

@@ -194,3 +194,55 @@ class GetServers(Request[Catalogue], frozen=True, kw_only=True):
     actor = "upstream"
     reply = Catalogue
     idempotent = True
+
+
+class Cleared(Reply, frozen=True, kw_only=True):
+    """How many cached responses went."""
+
+    entries: int
+
+
+class ClearCache(Request[Cleared], frozen=True, kw_only=True):
+    """Forgets cached responses, in memory and on disk.
+
+    Attributes:
+        server / tool: only those of this server (name in the configuration) and tool (the server's own name); empty = all.
+    """
+
+    actor = "upstream"
+    reply = Cleared
+    idempotent = True
+
+    server: str = ""
+    tool: str = ""
+
+
+class CacheStats(Reply, frozen=True, kw_only=True):
+    """The response cache now, and what it did since the actor started.
+
+    Attributes:
+        entries / bytes: kept, in memory or on disk; the JSON of the results.
+        in_memory: entries that need no disk.
+        hits / misses: of calls that may be cached; `shared`: misses that waited for an identical call in flight.
+        sensitive: answers not kept since they look like a credential.
+        by_tool: entries by server and tool, most first.
+        error: why nothing is kept on disk; empty when it is.
+        set_aside: where a corrupt file was moved; empty if there was none.
+    """
+
+    entries: int = 0
+    bytes: int = 0
+    in_memory: int = 0
+    hits: int = 0
+    misses: int = 0
+    shared: int = 0
+    sensitive: int = 0
+    by_tool: tuple[tuple[str, str, int], ...] = ()
+    error: str = ""
+    set_aside: str = ""
+
+
+class GetCacheStats(Request[CacheStats], frozen=True, kw_only=True):
+    actor = "upstream"
+    reply = CacheStats
+    idempotent = True

@@ -9,7 +9,7 @@ from actors.compressor import jsontext
 from actors.compressor.budget import Budget
 from actors.compressor.detect import detect
 from actors.compressor.jsontext import Node
-from actors.compressor.strategies.projection import Projection, Rung, TooLong
+from actors.compressor.strategies.projection import Known, Projection, Rung, TooLong
 from actors.compressor.strategies.task import Draft, Task
 
 _BULK = 0.6
@@ -66,7 +66,7 @@ def _put(node: Node, path: list[str], value: str, budget: Budget) -> str:
     parts = []
     for name, member in node.members.items():
         if name != path[0]:
-            text = Projection(_BESIDE, "", {}, budget.chars).render(member)
+            text = Projection(_BESIDE, "", Known(), budget.chars).render(member)
         else:
             text = value if len(path) == 1 else _put(member, path[1:], value, budget)
         parts.append(f"{jsontext.quote(name)}:{text}")

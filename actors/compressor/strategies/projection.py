@@ -6,11 +6,11 @@ The result is JSON. What was left out is marked in place by strings that begin w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
-from actors.compressor.relevance import score
+from actors.compressor.relevance import fold, score, terms
 from actors.compressor.strategies import records as sets
 from actors.compressor.units import safe_cut
 
@@ -56,19 +56,29 @@ class TooLong(Exception):
 
 
 @dataclass
+class Known:
+    """What was found out about the containers of one document: their parts as records, and which parts answer the query."""
+
+    sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
+    matches: dict[Node, list[int]] = field(default_factory=dict)
+
+
+@dataclass
 class Projection:
     """One pass over one document. `kept` of `total` counts the records (or values) of the largest collection.
 
     Attributes:
-        known: what containers hold, shared by the passes over one document.
+        known: what was found out about the document, shared by the passes over it.
         limit: most code points of values; a pass that needs more ends with `TooLong`, so that a rung that cannot fit
             costs no more than one that does.
+        asked: the record being rendered answers the query, so its strings are cut around the answer.
     """
 
     rung: Rung
     query: str
-    known: dict[Node, tuple[list[sets.Record], sets.Survey] | None]
+    known: Known
     limit: float
+    asked: bool = False
     spent: int = 0
     kept: int = 0
     listed: int = 0
@@ -109,16 +119,28 @@ class Projection:
         text = jsontext.string(raw)
         if len(text) <= limit + 8:
             return raw.decode()
+        if self.asked and (around := self._around(text, limit)):
+            return jsontext.quote(around)
         cut = text.rfind(" ", limit // 2, limit + 1)
         cut = cut if cut > 0 and limit - cut < 5 else limit
         cut = safe_cut(text, cut, 1)
         return jsontext.quote(f"{text[:cut]}…+{len(text) - cut}" if counted else f"{text[:cut]}…")
 
+    def _around(self, text: str, limit: int) -> str:
+        """The part of a long text that answers the query; `""` where none does, or where its beginning does."""
+        folded = fold(text)
+        at = next((place for term in terms(self.query) if (place := folded.find(term)) >= 0), 0)
+        if at < limit * 3 // 4:
+            return ""
+        start = safe_cut(text, max(0, at - limit // 3), 0)
+        end = safe_cut(text, min(len(text), start + limit), start + 1)
+        return f"…+{start}… {text[start:end]}" + (f"…+{len(text) - end}" if end < len(text) else "")
+
     def _object(self, node: Node, depth: int) -> str:
         members = node.members
         found = self._set(node) if len(members) >= _FEW else None
         if found is not None:
-            return "{" + self._records(*found, "members", depth) + "}"
+            return "{" + self._records(node, *found, "members", depth) + "}"
         if depth >= self.rung.depth and len(node.raw) > _SHORT:
             return jsontext.quote(f"…+{len(members)} members")
         kept = list(members.items())[: self.rung.members]
@@ -134,12 +156,12 @@ class Projection:
             return jsontext.quote(f"…+{len(items)} items")
         found = self._set(node) if len(items) > 2 else None
         if found is not None:
-            return "[" + self._records(*found, "items", depth) + "]"
-        return "[" + self._values(items, depth) + "]"
+            return "[" + self._records(node, *found, "items", depth) + "]"
+        return "[" + self._values(node, depth) + "]"
 
     def _set(self, node: Node) -> tuple[list[sets.Record], sets.Survey] | None:
         """The parts of a container as records of one kind, if they are; read once for all rungs."""
-        if node not in self.known:
+        if node not in self.known.sets:
             array = node.raw[:1] == b"["
             parts: list[tuple[str | None, Node]] = (
                 [(None, item) for item in node.items] if array else [*node.members.items()]
@@ -147,21 +169,22 @@ class Projection:
             likely = any(part.raw[:1] == b"{" for _, part in parts[:4])
             found = sets.read(parts) if likely else None
             alike = found is not None and (array or _alike(found))
-            self.known[node] = (found, sets.survey(found)) if alike and found is not None else None
-        return self.known[node]
+            self.known.sets[node] = (found, sets.survey(found)) if alike and found is not None else None
+        return self.known.sets[node]
 
     def _floor(self, name: str) -> int:
         return _IDENTITY_FLOOR if self.rung.rows and sets.identifies(name) else 0
 
-    def _values(self, items: list[Node], depth: int) -> str:
+    def _values(self, node: Node, depth: int) -> str:
         """Plain values, or arrays of arrays: a run from the top and the last one."""
+        items = node.items
         nested = any(item.raw[:1] in (b"[", b"{") for item in items[:4])
         room = max(self.rung.scalars // 4 if nested else self.rung.scalars, 3)
         if len(items) <= room + 1:
             self._count(len(items), len(items), "items")
             return ",".join(self.render(item, depth + 1) for item in items)
         self._count(room, len(items), "items")
-        matches = [at for at in self._matching(items) if room - 1 <= at < len(items) - 1][:_MOST_MATCHES]
+        matches = [at for at in self._matching(node, items) if room - 1 <= at < len(items) - 1][:_MOST_MATCHES]
         return self._sampled(
             [self.render(item, depth + 1) for item in items[: room - 1]], items, [*matches, len(items) - 1], depth
         )
@@ -175,12 +198,14 @@ class Projection:
             before = at
         return ",".join(parts)
 
-    def _records(self, found: list[sets.Record], survey: sets.Survey, noun: str, depth: int) -> str:
+    def _records(self, node: Node, found: list[sets.Record], survey: sets.Survey, noun: str, depth: int) -> str:
         rung = self.rung
         whole = {*range(min(rung.head, len(found))), *range(max(0, len(found) - rung.tail), len(found))}
+        asked: set[int] = set()
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
-            whole |= set(self._matching([record.node for record in found])[:_MOST_MATCHES])
+            asked = set(self._matching(node, [record.node for record in found])[:_MOST_MATCHES])
+            whole |= asked
         others = [at for at in range(len(found)) if at not in whole]
         columns = [name for name, points in survey.scores.items() if points >= max(rung.least, 1)][: rung.columns]
         names = ["key", *columns] if noun == "members" else columns
@@ -195,7 +220,9 @@ class Projection:
         parts: list[str] = []
         for at, record in enumerate(found):
             if at in whole:
+                before, self.asked = self.asked, self.asked or at in asked
                 value = self.render(record.node, depth + 1)
+                self.asked = before
                 parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
             elif rest:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)
@@ -238,10 +265,15 @@ class Projection:
         self._spend("".join(cells))
         return cells
 
-    def _matching(self, nodes: list[Node]) -> list[int]:
-        """Positions of the values that answer the query, best first."""
+    def _matching(self, container: Node, nodes: list[Node]) -> list[int]:
+        """Positions of the parts of a container that answer the query, best first."""
         if not self.query:
             return []
+        if container not in self.known.matches:
+            self.known.matches[container] = self._answers(nodes)
+        return self.known.matches[container]
+
+    def _answers(self, nodes: list[Node]) -> list[int]:
         texts = [node.raw.decode() for node in nodes]
         starts, position = [], 0
         for text in texts:

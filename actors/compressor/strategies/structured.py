@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget
 from actors.compressor.strategies import records as sets
-from actors.compressor.strategies.projection import Projection, Rung, TooLong
+from actors.compressor.strategies.projection import Known, Projection, Rung, TooLong
 from actors.compressor.strategies.task import Draft, Task
 
 # From rich to poor. Every rung delivers at most the records and values of the one before it.
@@ -128,7 +128,7 @@ class Drafts:
         self._root = jsontext.Node(data)
         self._query = query
         self._budget = budget
-        self._known: dict[jsontext.Node, tuple[list[sets.Record], sets.Survey] | None] = {}
+        self._known = Known()
         self._made: dict[Rung, Draft | None] = {}
 
     def of(self, rung: Rung) -> Draft | None:

@@ -78,6 +78,11 @@ def test_progress_bars_keep_their_last_state() -> None:
     assert cleaned("load 1%\rload 50%\rload 100%\ndone and finished\r\n")[0] == "load 100%\ndone and finished\n"
 
 
+def test_lines_of_a_system_that_ends_them_with_carriage_returns_stay() -> None:
+    text = "the first line\rthe second one\rand a third, all different"
+    assert cleaned(text) == (text, ())
+
+
 def test_switches() -> None:
     repeated = "one and the same line\n" * 9
     assert cleaned(repeated, Cleaning(deduplicate=False)) == (repeated, ())

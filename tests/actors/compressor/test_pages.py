@@ -126,6 +126,12 @@ def test_find_knows_phrases_particles_and_codes(query: str, hit: str) -> None:
     assert hit in find(text, query, KEY, WIDE).text
 
 
+def test_find_reads_through_json_escapes() -> None:
+    text = json.dumps([{"n": at, "t": f"값 {at}"} for at in range(900)] + [{"n": 900, "t": "데이터베이스가 느립니다"}])
+    out = find(text, "데이터베이스를", KEY, WIDE).text
+    assert json.dumps("데이터베이스가 느립니다") in out
+
+
 def test_find_in_one_long_line() -> None:
     text = texts.issues(200)
     title = json.loads(text)[123]["title"]

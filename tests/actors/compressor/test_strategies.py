@@ -46,6 +46,16 @@ def test_an_item_that_the_query_asks_for_is_whole() -> None:
     assert "raced with VACUUM" not in shortened(json.dumps(items))
 
 
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_long_value_is_cut_around_what_the_query_asks_for(ascii_only: bool) -> None:
+    items = json.loads(texts.issues(300))
+    items[150]["body"] = "filler of the body " * 90 + "체크포인트가 VACUUM 과 충돌" + " more filler" * 90
+    text = json.dumps(items, ensure_ascii=ascii_only)
+    out = shortened(text, query="체크포인트")
+    body = json.loads(without_note(out))
+    assert any("체크포인트가 VACUUM 과 충돌" in item.get("body", "") for item in body)
+
+
 def test_an_object_of_like_records_is_listed_by_key() -> None:
     text = json.dumps(
         {
