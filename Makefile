@@ -27,6 +27,7 @@ $(VENV_STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(PY) -m compileall -q bus actors gateway cli config
 	@touch $@
 
 # The official servers are optional: without Node.js their tests are skipped, and say so.

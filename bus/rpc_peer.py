@@ -1,4 +1,4 @@
-"""A JSON-RPC peer over the stdio of a child process: many requests in flight, ids of our own, noise counted.
+"""A JSON-RPC peer over the stdio of a child process.
 
 Knows nothing about MCP. Used for upstream servers and for the LTM server.
 """
@@ -6,50 +6,24 @@ Knows nothing about MCP. Used for upstream servers and for the LTM server.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
-import msgspec
-
-from bus import jsonrpc
 from bus.child import EOF_GRACE_SECONDS, Child, ChildProtocol, spawn
-from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
+from bus.errors import Busy, PeerUnavailable
+from bus.rpc import OnNotification, OnRequest, Rpc, TooLarge
 
 MAX_LINE_BYTES = 41_943_040
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
 """What may wait for a child that does not read its stdin."""
 EDGE_BYTES = 4_096
 """Kept from both ends of a line that is too long, to find the id in."""
-SAMPLE_BYTES = 200
+LAST_OUTPUT_SECONDS = 0.2
+"""After a child's exit, for what it has written to arrive."""
 
 _ID_AT_EDGE = re.compile(rb'"id"\s*:\s*(\d+)\s*[,}]')
-
-
-class _ErrorObject(msgspec.Struct):
-    code: int
-    message: str
-
-
-_error_decoder = msgspec.json.Decoder(_ErrorObject)
-
-
-class RpcError(BusError):
-    """The peer answered with a JSON-RPC error; `raw` is the JSON of its error object."""
-
-    code = "rpc_error"
-
-    def __init__(self, message: str, *, trace_id: str = "", raw: bytes = b"") -> None:
-        super().__init__(message, trace_id=trace_id)
-        self.raw = raw
-
-
-class TooLarge(BusError):
-    """The answer is longer than the limit and was not kept."""
-
-    code = "line_too_long"
 
 
 class _Discarding:
@@ -69,13 +43,11 @@ class _Discarding:
         return int(found[1]) if found else None
 
 
-class RpcPeer(ChildProtocol):
-    """The connection to one child. Made by `RpcPeer.spawn`.
+class RpcPeer(Rpc, ChildProtocol):
+    """The connection to one child. Made by `RpcPeer.spawn`; closed when the child's stdout has ended.
 
     Attributes:
-        closed: set when the child's stdout has ended; requests in flight have failed by then.
-        junk_lines: lines on stdout that are no frames; junk_sample: the first of them.
-        stderr_bytes: noise on stderr; stderr_tail: the end of it, for an error message.
+        stderr_tail: the end of what it wrote on stderr, for an error message.
     """
 
     def __init__(
@@ -83,24 +55,15 @@ class RpcPeer(ChildProtocol):
         name: str,
         *,
         max_line: int,
-        on_notification: Callable[[str, bytes], None] | None,
-        on_request: Callable[[str, bytes], bytes | None] | None,
+        on_notification: OnNotification | None,
+        on_request: OnRequest | None,
         on_stderr: Callable[[bytes], None] | None,
     ) -> None:
-        super().__init__()
-        self.name = name
-        self.closed = asyncio.Event()
-        self.junk_lines = 0
-        self.junk_sample = ""
-        self.stderr_bytes = 0
+        super().__init__(name, on_notification, on_request)
         self.stderr_tail = b""
         self.child: Child
         self._max_line = max_line
-        self._on_notification = on_notification
-        self._on_request = on_request
         self._on_stderr = on_stderr
-        self._numbers = itertools.count(1)  # never 0: some peers ignore a cancel for it
-        self._waiting: dict[int, asyncio.Future[bytes]] = {}
         self._parts: list[bytes] = []
         self._size = 0
         self._discarding: _Discarding | None = None
@@ -116,8 +79,8 @@ class RpcPeer(ChildProtocol):
         cwd: str | None = None,
         group_dir: Path | None = None,
         max_line: int = MAX_LINE_BYTES,
-        on_notification: Callable[[str, bytes], None] | None = None,
-        on_request: Callable[[str, bytes], bytes | None] | None = None,
+        on_notification: OnNotification | None = None,
+        on_request: OnRequest | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> RpcPeer:
         """Starts the child.
@@ -125,8 +88,6 @@ class RpcPeer(ChildProtocol):
         Args:
             env: its whole environment (see `bus.child.environment`).
             group_dir: where its process group is written down.
-            on_notification: called with method and the JSON of the params (`b""` if absent).
-            on_request: answers a request of the peer with the JSON of a result, or `None` for "method not found".
             on_stderr: called with what the child writes on stderr.
 
         Raises:
@@ -140,60 +101,20 @@ class RpcPeer(ChildProtocol):
             on_stderr=on_stderr,
         )
         peer.child = await spawn(peer, argv, env=env, cwd=cwd, records=group_dir)
+        peer.pid = peer.child.pid
         peer._stdin = cast(asyncio.WriteTransport, peer.child.transport.get_pipe_transport(0))
         return peer
-
-    @property
-    def in_flight(self) -> int:
-        return len(self._waiting)
-
-    def start(self, method: str, params: bytes | None) -> tuple[int, asyncio.Future[bytes]]:
-        """Sends a request; returns its id and the future of the result's JSON.
-
-        The future fails with `RpcError`, `TooLarge` or `PeerUnavailable` (the child went away).
-
-        Raises:
-            PeerUnavailable: the connection is closed; Busy: the child does not read.
-        """
-        number = next(self._numbers)
-        self._write(jsonrpc.request(str(number).encode(), method, params))
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        return number, future
-
-    async def request(self, method: str, params: bytes | None, *, timeout: float) -> bytes:
-        """Sends a request and returns the JSON of its result; cancels it at the peer when the time runs out.
-
-        Raises:
-            as `start`, and DeadlineExceeded.
-        """
-        number, future = self.start(method, params)
-        try:
-            return await asyncio.wait_for(future, timeout)
-        except TimeoutError:
-            self.cancel(number, f"no answer within {timeout:g} s")
-            raise DeadlineExceeded(f"{self.name} did not answer {method} within {timeout:g} s") from None
-        except asyncio.CancelledError:
-            self.cancel(number, "the caller cancelled")
-            raise
-
-    def cancel(self, number: int, reason: str) -> None:
-        """Forgets a request and tells the peer; a late answer is ignored."""
-        future = self._waiting.pop(number, None)
-        if future is None:
-            return
-        future.cancel()
-        if not self.closed.is_set():
-            self.notify("notifications/cancelled", jsonrpc.encode({"requestId": number, "reason": reason}))
-
-    def notify(self, method: str, params: bytes | None = None) -> None:
-        """Sends a notification; raises as `start`."""
-        self._write(jsonrpc.notification(method, params))
 
     async def close(self, eof_grace: float = EOF_GRACE_SECONDS) -> None:
         """Ends the child and everything it has started."""
         self._end()
         await self.child.stop(eof_grace)
+
+    def end_text(self) -> str:
+        code = self.child.transport.get_returncode()
+        text = "it closed its output" if code is None else f"it exited with code {code}"
+        tail = self.stderr_tail.decode("utf-8", "replace").strip()
+        return f"{text}; its last words are in `mms logs upstream`" if tail else text
 
     # What the event loop calls.
 
@@ -212,6 +133,11 @@ class RpcPeer(ChildProtocol):
             start = end + 1
         if start < len(data):
             self._line_part(data[start:])
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        # Something it has started may hold its output open for ever; what it wrote itself has arrived by then.
+        asyncio.get_running_loop().call_later(LAST_OUTPUT_SECONDS, self._end)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
@@ -246,78 +172,9 @@ class RpcPeer(ChildProtocol):
         if line:
             self._frame(line)
 
-    def _frame(self, line: bytes) -> None:
-        if line[0] != 0x7B:  # "{"
-            self._junk(line)
-            return
-        try:
-            frame, line = jsonrpc.parse(line)
-        except jsonrpc.FrameError as error:
-            id_ = jsonrpc.scan_id(line)
-            future = self._waiting.pop(int(id_), None) if id_.isdigit() else None
-            if future is not None and not future.done():
-                future.set_exception(RpcError(f"the answer of {self.name} is unreadable: {error.message}"))
-            else:
-                self._junk(line)
-            return
-        if frame.method is not msgspec.UNSET:
-            params = b"" if frame.params is msgspec.UNSET else bytes(frame.params)
-            if frame.id is msgspec.UNSET:
-                if self._on_notification is not None:
-                    self._on_notification(frame.method, params)
-            else:
-                self._answer(bytes(frame.id), frame.method, params)
-        elif frame.id is not msgspec.UNSET:
-            self._response(frame)
-        else:
-            self._junk(line)
-
-    def _response(self, frame: jsonrpc.Frame) -> None:
-        assert frame.id is not msgspec.UNSET
-        raw = bytes(frame.id)
-        future = self._waiting.pop(int(raw), None) if raw.isdigit() else None
-        if future is None or future.done():
-            return  # cancelled meanwhile, or never asked
-        if frame.error is not msgspec.UNSET and bytes(frame.error) != b"null":
-            error = bytes(frame.error)
-            try:
-                found = _error_decoder.decode(error)
-            except msgspec.MsgspecError:
-                future.set_exception(RpcError(f"{self.name} answered with an error that is none (no code or message)"))
-            else:
-                future.set_exception(RpcError(found.message, raw=error))
-            return
-        result = b"" if frame.result is msgspec.UNSET else bytes(frame.result)
-        if result[:1] == b"{":
-            future.set_result(result)
-        else:
-            future.set_exception(RpcError(f"{self.name} answered without a result object"))
-
-    def _answer(self, id_: bytes, method: str, params: bytes) -> None:
-        answer = self._on_request(method, params) if self._on_request is not None else None
-        if answer is None:
-            error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, f"{method} is not supported on this connection")
-            self._write(jsonrpc.error(id_, error))
-        else:
-            self._write(jsonrpc.result(id_, answer))
-
-    def _junk(self, line: bytes) -> None:
-        self.junk_lines += 1
-        if self.junk_lines == 1:
-            self.junk_sample = line[:SAMPLE_BYTES].decode("utf-8", "replace")
-
     def _write(self, frame: bytes) -> None:
         if self.closed.is_set() or self._stdin is None or self._stdin.is_closing():
             raise PeerUnavailable(f"the connection to {self.name} is closed")
         if self._stdin.get_write_buffer_size() > MAX_UNSENT_BYTES:
             raise Busy(f"{self.name} does not read its input")
         self._stdin.write(frame)
-
-    def _end(self) -> None:
-        if self.closed.is_set():
-            return
-        self.closed.set()
-        waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(PeerUnavailable(f"{self.name} went away before it answered"))

@@ -25,7 +25,8 @@ from config.schema import Settings
 from config.session import SessionSettings
 from gateway.catalogue import CatalogueView
 from gateway.pipeline import Pipeline
-from gateway.protocol import Protocol, Session
+from gateway.protocol import Protocol
+from gateway.session import Session
 from gateway.tools import OwnTools
 
 LAST_EVENTS_SECONDS = 1.0

@@ -33,6 +33,7 @@ COMMANDS = {
     "call": Entry("call", "call", "Call a tool the way a client would: cached, shortened, with memories."),
     "tools": Entry("tools", "tools", "The catalogue: every proxied tool, as clients see it."),
     "stats": Entry("stats", "stats", "What was saved: tokens, money, time; and what surfacing did."),
+    "tune": Entry("tune", "tune", "What feedback suggests to change; --apply changes it."),
     "sql": Entry("sql", "sql", "Read-only SQL over the analytics store."),
     "memory": Entry("memory", "memory", "The notes that are surfaced."),
     "logs": Entry("logs", "logs", "The structured logs, oldest first."),

@@ -77,6 +77,11 @@ class Place:
         return self.state / "run" / "groups"
 
     @property
+    def tokens(self) -> Path:
+        """Where the OAuth tokens of upstream servers are kept."""
+        return self.state / "oauth"
+
+    @property
     def locks(self) -> Path:
         return self.state / "run"
 

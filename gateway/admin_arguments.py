@@ -142,5 +142,14 @@ def _check_time(name: str, text: str) -> None:
 
 
 def _type_name(value: Any) -> str:
-    names = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}
-    return names.get(type(value), "an object")
+    return _TYPE_NAMES.get(type(value), "an object")
+
+
+_TYPE_NAMES = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+}

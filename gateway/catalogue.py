@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from actors.upstream.messages import Catalogue, ServerState, ToolEntry, WatchCatalogue
+from actors.upstream.messages import Catalogue, ServerState, ToolEntry, WatchCatalogue, Withheld
 from bus import jsonrpc
 from bus.client import Bus
 from bus.errors import BusError
@@ -26,6 +26,7 @@ class CatalogueView:
         self._known = asyncio.Event()
         self._tools: dict[str, ToolEntry] = {}
         self.servers: tuple[ServerState, ...] = ()
+        self.withheld: tuple[Withheld, ...] = ()
         self.generation = ""
         self._listed = b""
 
@@ -61,6 +62,7 @@ class CatalogueView:
         changed = catalogue.generation != self.generation
         first = not self._known.is_set()
         self.servers = catalogue.servers
+        self.withheld = catalogue.withheld
         self.generation = catalogue.generation
         if changed:
             self._tools = {tool.name: tool for tool in catalogue.tools}

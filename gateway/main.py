@@ -7,7 +7,8 @@ import contextlib
 import os
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 import uvloop
 
@@ -22,7 +23,9 @@ from config.session import SessionSettings
 from config.watch import ConfigWatcher
 from gateway.catalogue import CatalogueView
 from gateway.pipeline import Pipeline
-from gateway.protocol import Protocol, Session
+from gateway.protocol import Protocol
+from gateway.selection import Selections
+from gateway.session import Session
 from gateway.stdio import Lines, Output, read, take_standard_streams
 from gateway.tools import OwnTools
 
@@ -42,50 +45,69 @@ def run(place: Place, start_cluster: Callable[[], None]) -> int:
 
 async def _serve(place: Place, start_cluster: Callable[[], None]) -> int:
     reader, writer = take_standard_streams()
-    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = stop_on_signals()
+    async with joined(place, start_cluster) as (name, protocol):
+        output = Output()
+        await output.open(writer)
+        session = Session(f"{name}-{secrets.token_hex(4)}", output.write, os.getcwd())
+        protocol.open(session)
+        lines = Lines(lambda line: protocol.handle(session, line), lambda: protocol.too_long(session))
+        reading = loop.create_task(read(reader, lines))
+        ends = [loop.create_task(event.wait()) for event in (lines.ended, stop, output.lost)]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        await protocol.drain(session, 0 if output.lost.is_set() else DRAIN_SECONDS)
+        await output.flush(DRAIN_SECONDS)
+        protocol.close(session)
+        for task in (reading, *ends):
+            task.cancel()
+        await asyncio.gather(reading, *ends, return_exceptions=True)
+    return 0
 
+
+def stop_on_signals() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+@asynccontextmanager
+async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenerator[tuple[str, Protocol], None]:
+    """On the bus, with all that it takes to serve clients: the name of this gateway, and the protocol."""
+    loop = asyncio.get_running_loop()
     log = Log("gateway", place.logs)
     name = f"gateway-{os.getpid()}"
     bus = Bus(Runtime(place.runtime), name)
     events = Outbox(bus)
     watcher = ConfigWatcher(place)
     own_settings = SessionSettings.from_environment(os.environ)
-    pipeline = Pipeline(bus, events, watcher.current.settings, own_settings, start_cluster)
     catalogue = CatalogueView(bus)
-    own = OwnTools(bus, events, pipeline, catalogue)
+    settings = watcher.current.settings
+    selections = Selections(events, catalogue, settings.proxy)
+    pipeline = Pipeline(bus, events, settings, own_settings, start_cluster, selections)
+    own = OwnTools(bus, events, pipeline, catalogue, own_settings, lambda: watcher.current.problems)
     protocol = Protocol(catalogue, own, pipeline, lambda: pipeline.settings.proxy.max_instruction_chars)
 
     catalogue.on_change = protocol.tools_changed
 
-    output = Output()
-    await output.open(writer)
-    session = Session(f"{name}-{secrets.token_hex(4)}", output.write)
-    protocol.open(session)
-    lines = Lines(lambda line: protocol.handle(session, line), lambda: protocol.too_long(session))
     background = [
         loop.create_task(catalogue.follow()),
         loop.create_task(_hold(bus)),
         loop.create_task(_follow_settings(watcher, pipeline, log)),
-        loop.create_task(read(reader, lines)),
     ]
     for problem in watcher.current.problems:
         if problem.level != "note":
             log.warning("config_problem", key=problem.key, problem=problem.message)
-
-    ends = [loop.create_task(event.wait()) for event in (lines.ended, stop, output.lost)]
-    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-    await protocol.drain(session, 0 if output.lost.is_set() else DRAIN_SECONDS)
-    await output.flush(DRAIN_SECONDS)
-    protocol.close(session)
-    for task in (*background, *ends):
-        task.cancel()
-    await asyncio.gather(*background, *ends, return_exceptions=True)
-    await events.close(LAST_EVENTS_SECONDS)
-    bus.close()
-    return 0
+    try:
+        yield name, protocol
+    finally:
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+        await events.close(LAST_EVENTS_SECONDS)
+        bus.close()
 
 
 async def _hold(bus: Bus) -> None:

@@ -27,7 +27,6 @@ from actors.telemetry.messages import CallEvent, FaultEvent, ProgressiveReadEven
 from actors.upstream.messages import (
     CallResult,
     CallTool,
-    Progress,
     ResponseTooLarge,
     ToolEntry,
     UpstreamInvalid,
@@ -35,7 +34,7 @@ from actors.upstream.messages import (
 )
 from bus import jsonrpc
 from bus.client import Bus
-from bus.errors import BusError, Busy, DeadlineExceeded, PeerRestarted, PeerUnavailable
+from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
 from bus.message import Blob, Reply, Request
 from bus.outbox import Outbox
 from config.policy import InjectionPolicy, ToolPolicy, injection_policy, tool_policy
@@ -43,13 +42,16 @@ from config.schema import Settings
 from config.session import SessionSettings
 from config.surfacing_gate import static_reason
 from gateway.fallback import Fallback
+from gateway.interim import interim
 from gateway.response import Response, assemble, text_result
+from gateway.selection import Selections
+from gateway.session import Session
+from gateway.upstream import Upstream
 
 R = TypeVar("R", bound=Reply | None)
 T = TypeVar("T", bound=msgspec.Struct)
 
 COMPRESS_TIMEOUT_SECONDS = 15.0
-CLUSTER_START_SECONDS = 10.0
 FIRST_CONNECT_SECONDS = 1.0
 """How long a large response waits for a compressor that is still starting."""
 ERROR_TEXT_CHARS = 65_536
@@ -78,6 +80,10 @@ class Call:
         on_progress: takes the params of each progress notification.
         stateless: the client is of the stateless era.
         started: `time.perf_counter()` when the frame was read.
+        client: who is asked when the server needs input.
+        capabilities: JSON of what it can be asked; empty for nothing.
+        log_level: least level of log messages that it wants; empty for none.
+        inputs: `inputResponses` and `requestState` of a client that comes back with its input.
     """
 
     entry: ToolEntry
@@ -88,6 +94,10 @@ class Call:
     stateless: bool = False
     session: str = ""
     started: float = field(default_factory=time.perf_counter)
+    client: Session | None = None
+    capabilities: bytes = b""
+    log_level: str = ""
+    inputs: dict[str, msgspec.Raw] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -105,7 +115,9 @@ class _Notes:
     trace_id: str
     ok: bool = True
     error: str = ""
+    error_type: str = ""
     cached: bool = False
+    retries: int = 0
     strategy: str = "none"
     surfacing: str = ""
     degraded: str = ""
@@ -124,17 +136,24 @@ class Pipeline:
 
     Args:
         start_cluster: starts the cluster when it is gone; blocks for a moment.
+        selections: records which tool was chosen among which, or `None`.
     """
 
     def __init__(
-        self, bus: Bus, events: Outbox, settings: Settings, session: SessionSettings, start_cluster: Callable[[], None]
+        self,
+        bus: Bus,
+        events: Outbox,
+        settings: Settings,
+        session: SessionSettings,
+        start_cluster: Callable[[], None],
+        selections: Selections | None = None,
     ) -> None:
         self.fallback = Fallback()
         self._bus = bus
         self._events = events
         self._session = session
-        self._start_cluster = start_cluster
-        self._starting = asyncio.Lock()
+        self.upstream = Upstream(bus, start_cluster, self._is_dedicated)
+        self._selections = selections
         self._down: set[str] = set()
         self.use(settings)
 
@@ -143,6 +162,12 @@ class Pipeline:
         self.settings = settings
         self.injection: InjectionPolicy = injection_policy(settings, self._session)
         self._policy = lru_cache(maxsize=4096)(self._resolve)
+        if self._selections is not None:
+            self._selections.settings = settings.proxy
+
+    def _is_dedicated(self, server: str) -> bool:
+        found = self.settings.proxy.upstream_servers.get(server)
+        return found is not None and found.session == "dedicated"
 
     def policy(self, server: str, tool: str) -> ToolPolicy:
         return self._policy(server, tool)
@@ -153,11 +178,11 @@ class Pipeline:
         try:
             outcome = await self._call(call, notes)
         except asyncio.CancelledError:
-            notes.ok, notes.error = False, "cancelled"
+            notes.ok, notes.error, notes.error_type = False, "cancelled", "CancelledError"
             self._record(call, notes)
             raise
         except BusError as error:
-            notes.ok, notes.error = False, _category(error)
+            notes.ok, notes.error, notes.error_type = False, _category(error), type(error).__name__
             outcome = Outcome(text_result(error.message, is_error=True, stateless=call.stateless))
         self._record(call, notes)
         return outcome
@@ -165,16 +190,18 @@ class Pipeline:
     async def _call(self, call: Call, notes: _Notes) -> Outcome:
         policy = self.policy(call.entry.server, call.entry.tool)
         answer = await self._ask_upstream(call, policy, notes)
-        notes.cached, notes.upstream_ms = answer.cached, answer.upstream_ms
+        notes.cached, notes.upstream_ms, notes.retries = answer.cached, answer.upstream_ms, answer.retries
         if answer.error is not None:
-            notes.ok, notes.error = False, "upstream_error"
+            notes.ok, notes.error, notes.error_type = False, "upstream_error", "RpcError"
             return Outcome(error=answer.error.data)
         if answer.result is None:
             raise UpstreamInvalid(f"upstream {call.entry.server} answered {call.entry.tool} with nothing")
+        if call.stateless and interim(answer.result.data) is not None:
+            return Outcome(answer.result.data)
         response = Response(answer.result.data)
         notes.original_chars = notes.cleaned_chars = notes.compressed_chars = response.chars
         if response.is_error:
-            notes.ok, notes.error = False, "upstream_error"
+            notes.ok, notes.error, notes.error_type = False, "upstream_error", "ToolError"
         compressed = await self._compress(call, policy, response, notes)
         surfaced = await self._surface(call, policy, response, notes)
         return Outcome(self._assemble(call, response, compressed, surfaced))
@@ -189,33 +216,20 @@ class Pipeline:
             params=Blob(params),
             progress=call.on_progress is not None,
             session=call.session,
+            capabilities=call.capabilities,
+            log_level=call.log_level,
         )
-        relay = call.on_progress
-
-        def on_item(item: Progress) -> None:
-            if relay is not None:
-                relay(item.params)
-
-        timeout = policy.overall_deadline_seconds
-        try:
-            return await self._bus.ask(request, timeout=timeout, trace_id=notes.trace_id, on_item=on_item)
-        except PeerRestarted:
-            if not entry.read_only:
-                what = f"the upstream pool was restarted while {entry.name} was running"
-                raise PeerRestarted(f"{what}; it may have taken effect, so it was not repeated") from None
-        except Busy:
-            raise
-        except PeerUnavailable:  # nothing has been sent, so even a write may be sent now
-            await self._revive()
-        return await self._bus.ask(
-            request, timeout=timeout, trace_id=notes.trace_id, on_item=on_item, wait=CLUSTER_START_SECONDS
+        return await self.upstream.ask(
+            request,
+            label=entry.name,
+            read_only=entry.read_only,
+            timeout=policy.overall_deadline_seconds,
+            trace_id=notes.trace_id,
+            on_progress=call.on_progress,
+            client=call.client,
+            stateless=call.stateless,
+            inputs=call.inputs,
         )
-
-    async def _revive(self) -> None:
-        """Starts the cluster if nobody else has by now."""
-        async with self._starting:
-            if not self._bus.is_connected("upstream"):
-                await asyncio.to_thread(self._start_cluster)
 
     async def _compress(self, call: Call, policy: ToolPolicy, response: Response, notes: _Notes) -> Compressed | None:
         """Shortens the text blocks; `None` when everything stays as it is."""
@@ -368,6 +382,19 @@ class Pipeline:
         return result
 
     def _record(self, call: Call, notes: _Notes) -> None:
+        total_ms = (time.perf_counter() - call.started) * 1000
+        if self._selections is not None:
+            self._selections.record(
+                server=call.entry.server,
+                tool=call.entry.name,
+                arguments=call.arguments,
+                query=call.context_query or _search_argument(call.arguments),
+                trace_id=notes.trace_id,
+                error_type=notes.error_type,
+                latency_ms=total_ms,
+                cached=notes.cached,
+                retries=notes.retries,
+            )
         self._events.add(
             CallEvent(
                 trace_id=notes.trace_id,
@@ -387,7 +414,7 @@ class Pipeline:
                 upstream_ms=round(notes.upstream_ms, 3),
                 compress_ms=round(notes.compress_ms, 3),
                 surface_ms=round(notes.surface_ms, 3),
-                total_ms=round((time.perf_counter() - call.started) * 1000, 3),
+                total_ms=round(total_ms, 3),
                 session=call.session,
                 degraded=notes.degraded,
             )

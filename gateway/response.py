@@ -8,9 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from bus import jsonrpc
-
-STATELESS_ONLY = ("resultType", "ttlMs", "cacheScope")
-"""Members that only the stateless era has; handshake-era clients would hand them on to the application."""
+from gateway.eras import STATELESS_ONLY, result_meta
 
 
 class _Block(msgspec.Struct):
@@ -101,10 +99,12 @@ def assemble(
         if key == "content":
             parts[key] = _content(value, texts or {}, before, after, regular=regular)
         elif key == "structuredContent":
-            if keep_structured:
+            if keep_structured and (stateless or bytes(value)[:1] == b"{"):
                 parts[key] = value
-        elif key == "_meta" and bytes(value)[:1] != b"{":
-            continue
+        elif key == "_meta":
+            meta = result_meta(bytes(value), stateless)
+            if meta is not None:
+                parts[key] = msgspec.Raw(meta)
         else:
             parts[key] = value
     parts.setdefault("content", [])

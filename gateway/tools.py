@@ -1,25 +1,33 @@
-"""The `stm_*` tools that are always advertised: definitions, argument checks, and whom they ask."""
+"""The gateway's own `stm_*` tools: definitions, argument checks, and whom they ask."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
 
 from actors.compressor.messages import Page, ReadMore, SelectChunks
+from actors.surfacer.messages import ProposeMemory
 from actors.telemetry.messages import ProgressiveReadEvent
 from actors.tuner.messages import MemoryRating, RateSurfacing, Rating, Recorded, ReportCompression
+from bus import jsonrpc
 from bus.client import Bus
 from bus.errors import BusError, PeerUnavailable, Refused
 from bus.outbox import Outbox
-from gateway import describe
+from config.policy import advertises_admin, advertises_formation
+from config.problems import Problem
+from config.session import SessionSettings
+from gateway import admin_arguments, describe
+from gateway.admin import Admin
 from gateway.catalogue import CatalogueView, definition
 from gateway.fallback import KEY_PREFIX
 from gateway.pipeline import Pipeline
 from gateway.response import text_result
 
 ASK_TIMEOUT_SECONDS = 15.0
+PROPOSE_TIMEOUT_SECONDS = 30.0
+"""An LTM that is still starting is waited for."""
 HOST_PREFIX = "mcp__"
 
 _KEY = {"type": "string"}
@@ -69,6 +77,17 @@ class _CompressionFeedback(msgspec.Struct, forbid_unknown_fields=True):
     missing: str
     kind: str = "other"
     trace_id: str | None = None
+
+
+class _Admin(msgspec.Struct, forbid_unknown_fields=True):
+    action: str
+    params: dict[str, Any] | None = None
+
+
+class _ProposeMemory(msgspec.Struct, forbid_unknown_fields=True):
+    content: Annotated[str, msgspec.Meta(max_length=2000)]
+    source_ref: Annotated[str, msgspec.Meta(max_length=512)] = ""
+    idempotency_key: Annotated[str, msgspec.Meta(max_length=256)] = ""
 
 
 DEFINITIONS = (
@@ -122,30 +141,81 @@ DEFINITIONS = (
         ["server", "tool", "missing"],
     ),
 )
+ADMIN = "stm_admin"
+PROPOSE = "stm_memory_propose"
+OPTIONAL = {
+    ADMIN: definition(
+        ADMIN,
+        "Observe and manage the gateway: statistics, health, caches, recommendations. "
+        'action="help" describes each action\'s params.',
+        {
+            "action": {"type": "string", "enum": [*admin_arguments.ACTIONS, admin_arguments.HELP]},
+            "params": {"type": "object"},
+        },
+        ["action"],
+    ),
+    PROPOSE: definition(
+        PROPOSE,
+        "Propose something worth remembering. It waits in the memory's review queue; nothing is stored by itself.",
+        {
+            "content": {"type": "string", "maxLength": 2000},
+            "source_ref": {"type": "string", "maxLength": 512},
+            "idempotency_key": {"type": "string", "maxLength": 256},
+        },
+        ["content"],
+    ),
+}
+"""Shown to clients that want them."""
 
 
 class OwnTools:
-    """Answers calls of the gateway's own tools."""
+    """Answers calls of the gateway's own tools.
 
-    def __init__(self, bus: Bus, events: Outbox, pipeline: Pipeline, catalogue: CatalogueView) -> None:
+    Args:
+        session: what the client wants for itself.
+        problems: what is wrong with the configuration, as this gateway has read it.
+    """
+
+    def __init__(
+        self,
+        bus: Bus,
+        events: Outbox,
+        pipeline: Pipeline,
+        catalogue: CatalogueView,
+        session: SessionSettings,
+        problems: Callable[[], Sequence[Problem]],
+    ) -> None:
         self._bus = bus
         self._events = events
         self._pipeline = pipeline
         self._catalogue = catalogue
+        self._session = session
+        self._admin = Admin(bus, catalogue, problems)
         self._tools: dict[str, tuple[type[Any], Callable[[Any], Awaitable[tuple[str, bool]]]]] = {
             "stm_proxy_read_more": (_ReadMore, self._read_more),
             "stm_proxy_select_chunks": (_SelectChunks, self._select_chunks),
             "stm_proxy_describe_tool": (_DescribeTool, self._describe_tool),
             "stm_surfacing_feedback": (_SurfacingFeedback, self._surfacing_feedback),
             "stm_compression_feedback": (_CompressionFeedback, self._compression_feedback),
+            ADMIN: (_Admin, self._administer),
+            PROPOSE: (_ProposeMemory, self._propose_memory),
         }
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tools
+        return name in self._tools and (name not in OPTIONAL or name in self._wanted())
 
     def definitions(self) -> bytes:
         """Comma-separated JSON of what is advertised."""
-        return b",".join(DEFINITIONS)
+        return b",".join((*DEFINITIONS, *(OPTIONAL[name] for name in self._wanted())))
+
+    def _wanted(self) -> list[str]:
+        """The optional tools that the flags show; nothing else shows or hides them."""
+        settings = self._pipeline.settings
+        shown = {
+            ADMIN: advertises_admin(settings, self._session),
+            PROPOSE: advertises_formation(settings, self._session),
+        }
+        return [name for name in OPTIONAL if shown[name]]
 
     async def call(self, name: str, arguments: bytes, *, stateless: bool) -> bytes:
         """JSON of the tool's result; refused arguments are tool errors that name the argument, never its value."""
@@ -237,6 +307,22 @@ class OwnTools:
                 trace_id=asked.trace_id or "",
             )
         )
+
+    async def _administer(self, asked: _Admin) -> tuple[str, bool]:
+        return await self._admin.answer(asked.action, asked.params), False
+
+    async def _propose_memory(self, asked: _ProposeMemory) -> tuple[str, bool]:
+        longest = self._pipeline.settings.formation.max_content_chars
+        if len(asked.content) > longest:
+            raise Refused(f"content may have at most {longest} characters")
+        request = ProposeMemory(
+            content=asked.content, source_ref=asked.source_ref, idempotency_key=asked.idempotency_key
+        )
+        done = await self._bus.ask(request, timeout=PROPOSE_TIMEOUT_SECONDS)
+        if done.ok:
+            return jsonrpc.encode({"ok": True, "proposal": msgspec.Raw(done.answer.data)}).decode(), False
+        why = {"ok": False, "reason": done.reason}
+        return jsonrpc.encode(why | ({"message": done.message} if done.message else {})).decode(), False
 
     async def _recorded(self, request: RateSurfacing | ReportCompression) -> tuple[str, bool]:
         try:

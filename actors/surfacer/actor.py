@@ -42,7 +42,7 @@ from actors.tuner.messages import WatchTuning
 from bus.actor import Actor, Context, handles
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused, StateError
 from bus.message import Blob
-from bus.rpc_peer import RpcError
+from bus.rpc import RpcError
 from config.credentials import is_credential, mask
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
@@ -217,7 +217,9 @@ class SurfacerActor(Actor):
             answer = await ltm.propose(request.content, source_ref=request.source_ref, idempotency_key=key)
         except (LtmFault, RpcError) as error:
             return Proposal(ok=False, reason="ltm_error", message=mask(error.message[:300]))
-        except (PeerUnavailable, DeadlineExceeded, Refused) as error:
+        except Refused as error:
+            return Proposal(ok=False, reason="formation_unsupported", message=error.message)
+        except (PeerUnavailable, DeadlineExceeded) as error:
             return Proposal(ok=False, reason="ltm_unavailable", message=error.message)
         return Proposal(ok=True, answer=Blob(msgspec.json.encode(_decoded(answer))))
 

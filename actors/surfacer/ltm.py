@@ -28,7 +28,7 @@ from actors.surfacer.ltm_reply import (
 )
 from actors.surfacer.memory import Memory
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused
-from bus.rpc_peer import RpcError
+from bus.rpc import RpcError
 from config.credentials import mask
 
 State = Literal["starting", "ready", "down"]

@@ -18,23 +18,27 @@ from actors.telemetry.keeper import Keeper
 from actors.telemetry.messages import (
     Event,
     FaultEvent,
+    GetSelectionStats,
     GetStats,
     GetTelemetryHealth,
     Query,
     Record,
+    SelectionStats,
     Stats,
     Table,
     TelemetryHealth,
 )
 from actors.telemetry.query import Interrupt, Result, run_read_only
+from actors.telemetry.selection_log import MARKS, SelectionLog
+from actors.telemetry.selection_stats import summary
 from actors.telemetry.stats import report
 from actors.telemetry.warehouse import Warehouse
 from bus.actor import Actor, Context, handles
-from bus.errors import BusError, DeadlineExceeded
+from bus.errors import BusError, DeadlineExceeded, StateError
 from bus.message import Blob
-from config.load import load_settings
 from config.place import Place
 from config.schema import Settings
+from config.watch import ConfigWatcher
 
 LOAD_SECONDS = 1.0
 """Events reach the store at most about this long after the record, sooner when somebody asks."""
@@ -61,9 +65,12 @@ class TelemetryActor(Actor):
         self._dropped: dict[str, int] = {}
         self._journal: Journal
         self._keeper: Keeper
+        self._selections: SelectionLog
 
     async def setup(self) -> None:
-        settings = (await asyncio.to_thread(load_settings, self._home)).settings
+        watcher = await asyncio.to_thread(ConfigWatcher, self._home)
+        settings = watcher.current.settings
+        self._selections = SelectionLog(settings.proxy.selection_telemetry, self._home.state / "selection_log.jsonl")
         events = self._home.state / "events"
         self._journal = Journal(events, keep_days=settings.telemetry.retention_days)
         await self._on(self._record_thread, self._journal.open)
@@ -73,6 +80,7 @@ class TelemetryActor(Actor):
         self._keeper = Keeper(self._journal, warehouse)
         self._news.set()
         self.spawn(self._load_forever(), name="load")
+        self.spawn(self._follow_settings(watcher), name="settings")
 
     async def teardown(self) -> None:
         if hasattr(self, "_keeper"):
@@ -84,7 +92,7 @@ class TelemetryActor(Actor):
 
     @handles(Record)
     async def record(self, request: Record, context: Context) -> None:
-        rejected = await self._on(self._record_thread, self._journal.append, request.lines.data)
+        rejected = await self._on(self._record_thread, self._take, request.lines.data)
         if rejected:
             self.log.warning("lines_rejected", producer=request.producer, count=rejected)
         if request.dropped:
@@ -147,6 +155,37 @@ class TelemetryActor(Actor):
             store_error=self._keeper.store_error,
             journal_bytes=self._journal.size,
         )
+
+    @handles(GetSelectionStats)
+    async def selection_stats(self, request: GetSelectionStats, context: Context) -> SelectionStats:
+        selections = self._selections
+        try:
+            found = await asyncio.to_thread(summary, selections.path)
+        except OSError as error:
+            raise StateError(f"the selection log {selections.path} cannot be read: {error.strerror}") from None
+        return SelectionStats(
+            enabled=selections.settings.enabled,
+            path=str(selections.path),
+            log=Blob(msgspec.json.encode(found)),
+            backups=tuple(path.name for path in await asyncio.to_thread(lambda: selections.backups)),
+            written=selections.written,
+            sampled_out=selections.sampled_out,
+            redacted=selections.redacted,
+            write_errors=selections.write_errors,
+        )
+
+    def _take(self, data: bytes) -> int:
+        """Appends each line of a batch to the log it belongs to; returns how many are no events."""
+        if not any(mark in data for mark in MARKS):
+            return self._journal.append(data)
+        lines = data.splitlines()
+        rejected = self._journal.append(b"\n".join(line for line in lines if not line.startswith(MARKS)))
+        # Only once the others are in the record, so that a batch sent again finds its selections unwritten or known.
+        return rejected + self._selections.append(line for line in lines if line.startswith(MARKS))
+
+    async def _follow_settings(self, watcher: ConfigWatcher) -> None:
+        async for loaded in watcher:
+            self._selections.settings = loaded.settings.proxy.selection_telemetry
 
     async def _load_forever(self) -> None:
         while True:

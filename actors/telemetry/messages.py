@@ -230,3 +230,73 @@ class GetTelemetryHealth(Request[TelemetryHealth], frozen=True, kw_only=True):
 def columns(event: type[Event]) -> list[tuple[str, Any]]:
     """The fields of an event kind in their order, with their types: what the JSONL holds and the table has."""
     return [(f.name, f.type) for f in msgspec.structs.fields(event)]
+
+
+class SelectionEvent(Event, frozen=True, kw_only=True, tag="selection"):
+    """Which tool a client chose among which; goes to the selection log only, and only where that is on.
+
+    Attributes:
+        selection_id: shared with the `ExecutionEvent` of the same call.
+        candidate_tools: names that were advertised.
+        reject_reasons: withheld tool → code.
+        candidate_features: ranking of the best candidates, tool → feature → value; `None` without a query.
+        graph_generation: of the tool-graph provider; `None` without one.
+        args_sha256 / args_chars: of the arguments' JSON, never the arguments.
+        ranker_version: cohort of the ranking.
+    """
+
+    selection_id: str
+    server: str
+    selected_tool: str
+    candidate_tools: list[str]
+    candidate_count: int
+    reject_reasons: dict[str, str]
+    candidate_features: dict[str, dict[str, float]] | None
+    graph_generation: int | None = None
+    args_sha256: str
+    args_chars: int
+    ranker_version: str
+
+
+class ExecutionEvent(Event, frozen=True, kw_only=True, tag="execution"):
+    """How the call of a selection ended.
+
+    Attributes:
+        error_type: class name only, empty when ok; `cost`: unknown to a gateway, so always `None`.
+    """
+
+    selection_id: str
+    server: str
+    selected_tool: str
+    ok: bool
+    latency_ms: float
+    error_type: str = ""
+    cache_hit: bool = False
+    retry_count: int = 0
+    cost: float | None = None
+
+
+class SelectionStats(Reply, frozen=True, kw_only=True):
+    """What the selection log holds, and what happened to events since the actor started.
+
+    Attributes:
+        enabled: the log is on.
+        log: JSON of `actors.telemetry.selection_stats.summary`, over the active log only.
+        backups: names of rotated logs, which are not counted.
+        written / sampled_out / redacted / write_errors: events.
+    """
+
+    enabled: bool
+    path: str = ""
+    log: Blob = Blob(b"null")
+    backups: tuple[str, ...] = ()
+    written: int = 0
+    sampled_out: int = 0
+    redacted: int = 0
+    write_errors: int = 0
+
+
+class GetSelectionStats(Request[SelectionStats], frozen=True, kw_only=True):
+    actor = "telemetry"
+    reply = SelectionStats
+    idempotent = True

@@ -5,25 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+import msgspec
+
 from actors.surfacer.messages import Boost, GetShown, ShownEvent
-from actors.telemetry.messages import CompressionFeedbackEvent, FaultEvent, FeedbackEvent, TuningEvent
+from actors.telemetry.messages import CompressionFeedbackEvent, FaultEvent, FeedbackEvent, GetStats, TuningEvent
 from actors.tuner import feedback
-from actors.tuner.messages import RateSurfacing, Recorded, ReportCompression, Tuning, WatchTuning
+from actors.tuner.messages import (
+    AcceptRecommendation,
+    GetRecommendations,
+    RateSurfacing,
+    Recommendations,
+    Recorded,
+    ReportCompression,
+    Tuning,
+    WatchTuning,
+)
+from actors.tuner.observe import follow_ups, observe, pin
+from actors.tuner.recommend import FollowUps, recommend
 from actors.tuner.screen import screen
 from actors.tuner.store import FeedbackStore, Tool
 from bus.actor import Actor, Context, handles, streams
-from bus.errors import BusError
+from bus.errors import BusError, Refused
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
-from config.surfacing_gate import context_tool
 from config.watch import ConfigWatcher
 
 SURFACER_SECONDS = 5.0
 """More than a missing surfacer is waited for, so that its absence is told as such and not as a deadline."""
 BOOST_SECONDS = 10.0
+TELEMETRY_SECONDS = 8.0
 PRUNE_SECONDS = 6 * 3600.0
 MAX_MISSING_CHARS = 2_000
 MAX_SCREENED_CHARS = 20_000
@@ -103,6 +117,37 @@ class TunerActor(Actor):
         await asyncio.shield(self.spawn(self._keep_report(event), name="report"))
         return Recorded(ok=True, text=f"Recorded: information lost from {server}/{tool} ({category}).", recorded=1)
 
+    @handles(GetRecommendations)
+    async def recommendations(self, request: GetRecommendations, context: Context) -> Recommendations:
+        since = datetime.now(UTC) - timedelta(hours=request.since_hours)
+        ratings, reports, tuned = await self._with_store(
+            lambda store: (store.open_ratings(since), store.open_reports(since), store.thresholds())
+        )
+        follow_ups = await self._follow_ups(since, context.trace_id)
+        tools = sorted({*ratings, *reports, *(follow_ups or {})})
+        if request.tool is not None:
+            tools = [tool for tool in tools if request.tool in (tool.key, tool.tool)]
+        settings = self._watcher.current.settings
+        observed = [
+            observe(
+                tool,
+                settings,
+                ratings=ratings.get(tool),
+                tuned=tuned.get(tool.key),
+                reports=reports.get(tool),
+                follow_ups=(follow_ups or {}).get(tool),
+            )
+            for tool in tools
+        ]
+        items = recommend(observed, settings.surfacing)
+        return Recommendations(items=items, considered=len(tools), without_follow_ups=follow_ups is None)
+
+    @handles(AcceptRecommendation)
+    async def accept(self, request: AcceptRecommendation, context: Context) -> None:
+        if request.min_score is not None and not 0 <= request.min_score <= 1:
+            raise Refused("min_score is a relevance from 0 to 1")
+        await asyncio.shield(self.spawn(self._take_over(request, context.trace_id), name="accept"))
+
     @streams(WatchTuning)
     async def watch(self, request: WatchTuning, context: Context) -> AsyncIterator[Tuning]:
         while True:
@@ -136,6 +181,37 @@ class TunerActor(Actor):
         if outcome.changed:
             await self._publish()
 
+    async def _take_over(self, request: AcceptRecommendation, trace_id: str) -> None:
+        tool, new = Tool(request.server, request.tool), request.min_score
+
+        def work(store: FeedbackStore) -> float:
+            old = store.thresholds().get(tool.key, self._settings.min_score)
+            if request.about == "budget":
+                store.answer_reports(tool)
+            else:
+                store.close_block(tool)
+            if new is not None:
+                store.set_threshold(tool.key, new)
+            return old
+
+        old = await self._with_store(work)
+        if new is not None and new != old:
+            reason = "a recommendation was accepted"
+            self.events.add(TuningEvent(tool=tool.key, old=old, new=new, reason=reason, trace_id=trace_id))
+            self.log.info("threshold_tuned", tool=tool.key, old=old, new=new, reason=reason)
+            await self._publish()
+
+    async def _follow_ups(self, since: datetime, trace_id: str) -> dict[Tool, FollowUps] | None:
+        """How shortened responses were read; `None` while telemetry does not answer."""
+        request = GetStats(report="progressive", since=since.isoformat())
+        try:
+            stats = await self.bus.ask(request, timeout=TELEMETRY_SECONDS, trace_id=trace_id)
+        except BusError as error:
+            self.log.warning("follow_ups_unknown", error=error.message, trace_id=trace_id)
+            return None
+        servers = self._watcher.current.settings.proxy.upstream_servers
+        return follow_ups(msgspec.json.decode(stats.data.data)["tools"], servers)
+
     async def _keep_report(self, event: CompressionFeedbackEvent) -> None:
         await self._with_store(
             lambda store: store.report(event.server, event.tool, event.category, event.missing, event.trace_id)
@@ -168,8 +244,7 @@ class TunerActor(Actor):
             await self._publish()
 
     def _pinned(self, tool: Tool) -> bool:
-        found = context_tool(self._settings, server=tool.server, tool=tool.tool, advertised=tool.key)
-        return found is not None and found.min_score is not None
+        return pin(tool, self._watcher.current.settings) is not None
 
     async def _with_store(self, work: Callable[[FeedbackStore], T]) -> T:
         found = await self._in_thread(partial(self._store.run, work))

@@ -75,6 +75,9 @@ class WatchTuning(Request[Tuning], frozen=True, kw_only=True):
     idempotent = True
 
 
+Subject = Literal["surfacing", "budget"]
+
+
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A key of the configuration file, as the path of its names, and the value it should have."""
 
@@ -87,12 +90,14 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         what / why: one line each, for people.
+        about: the memories beside its responses, or the size of them.
         changes: of the configuration file.
-        min_score: threshold that the tuner takes over with `AcceptThreshold`; `None` when it is not about that.
+        min_score: threshold that the tuner takes over with `AcceptRecommendation`; `None` when it is not about that.
     """
 
     server: str
     tool: str
+    about: Subject
     what: str
     why: str
     changes: tuple[Change, ...] = ()
@@ -127,15 +132,17 @@ class GetRecommendations(Request[Recommendations], frozen=True, kw_only=True):
     tool: str | None = None
 
 
-class AcceptThreshold(Request[None], frozen=True, kw_only=True):
-    """Takes a recommended threshold over at once; the ratings it came from count as answered to.
+class AcceptRecommendation(Request[None], frozen=True, kw_only=True):
+    """Says that a recommendation is carried out: the feedback it came from counts as answered to, and it is not
+    repeated.
 
     Attributes:
-        min_score: relevance 0 to 1; `None` = the configuration has been changed instead.
+        min_score: threshold to take over at once, relevance 0 to 1; `None` = only the configuration has changed.
     """
 
     actor = "tuner"
 
     server: str
     tool: str
+    about: Subject
     min_score: float | None = None

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from actors.tuner.messages import Change, Recommendation
+from actors.tuner.messages import Change, Recommendation, Subject
 from actors.tuner.store import Tool
-from actors.tuner.thresholds import LOWER_ABOVE, RAISE_ABOVE, Step, Tally, step
+from actors.tuner.thresholds import RAISE_ABOVE, Tally, step
 from config.policy import CHARS_PER_TOKEN, ToolPolicy
 from config.schema_surfacing import SurfacingSettings
 
@@ -25,6 +25,8 @@ OFTEN = 0.5
 LARGEST_STEP = 3
 """A budget grows to three times its size at most in one step."""
 ROUND_CHARS = 1_000
+READ_ON_BY_DESIGN = ("progressive", "selective")
+"""Strategies whose first answer is only a beginning: reading on says nothing about the budget."""
 
 
 @dataclass(frozen=True)
@@ -53,28 +55,24 @@ class Observed:
         pin: path of the configuration key that pins it; empty = not pinned.
         entry: path of the tool's `context_tools` entry, existing or to be made.
         reports: reports of lost information, by category.
-        policy: budgets in force; `budget` is the path of the tool's own keys.
+        policy: budgets in force.
+        budget: path of the tool's own keys; empty = its server is not configured (any more).
     """
 
     tool: Tool
-    ratings: Tally = Tally(0, 0, 0)
+    ratings: Tally = field(default_factory=lambda: Tally(0, 0, 0))
     threshold: float = 0.0
     pin: tuple[str, ...] = ()
     entry: tuple[str, ...] = ()
     reports: Mapping[str, int] = field(default_factory=dict)
     follow_ups: FollowUps | None = None
-    policy: ToolPolicy = ToolPolicy()
+    policy: ToolPolicy = field(default_factory=ToolPolicy)
     budget: tuple[str, ...] = ()
 
 
 def recommend(observed: Sequence[Observed], settings: SurfacingSettings) -> tuple[Recommendation, ...]:
     """The recommendations, tool by tool in the order given."""
-    return tuple(
-        found
-        for one in observed
-        for found in (_threshold(one, settings), _budget(one))
-        if found is not None
-    )
+    return tuple(found for one in observed for found in (_threshold(one, settings), _budget(one)) if found is not None)
 
 
 def _threshold(one: Observed, settings: SurfacingSettings) -> Recommendation | None:
@@ -87,11 +85,12 @@ def _threshold(one: Observed, settings: SurfacingSettings) -> Recommendation | N
     what = f"{'raise' if taken.new > taken.old else 'lower'} min_score {taken.old:g} → {taken.new:g}"
     if one.pin:
         change = Change(path=one.pin, value=taken.new)
-        return _made(one, what, f"{taken.reason}; the threshold is pinned", changes=(change,))
-    return _made(one, what, f"{taken.reason}; {_by_itself(taken, ratings, settings)}", min_score=taken.new)
+        return _made(one, "surfacing", what, f"{taken.reason}; the threshold is pinned", changes=(change,))
+    why = f"{taken.reason}; {_by_itself(ratings, settings)}"
+    return _made(one, "surfacing", what, why, min_score=taken.new)
 
 
-def _by_itself(taken: Step, ratings: Tally, settings: SurfacingSettings) -> str:
+def _by_itself(ratings: Tally, settings: SurfacingSettings) -> str:
     if not settings.auto_tune_enabled:
         return "auto-tuning is off"
     left = max(1, settings.auto_tune_min_samples - ratings.total)
@@ -106,29 +105,31 @@ def _silence(one: Observed, settings: SurfacingSettings) -> Recommendation | Non
         return None
     why = f"{ratings.negative} of {ratings.total} ratings negative with min_score at its ceiling ({one.threshold:g})"
     change = Change(path=(*one.entry, "enabled"), value=False)
-    return _made(one, "stop surfacing for this tool", why, changes=(change,))
+    return _made(one, "surfacing", "stop surfacing for this tool", why, changes=(change,))
 
 
 def _budget(one: Observed) -> Recommendation | None:
     """A response budget that agents regularly read beyond, or that loses what they need."""
-    reasons = list(_too_small(one))
-    if not reasons:
-        return None
     current = one.policy.max_chars
-    found = one.follow_ups
-    wanted = found.served_chars if found is not None and found.responses >= MIN_RESPONSES else 2.0 * current
-    new = min(max(_rounded(wanted), current + ROUND_CHARS), LARGEST_STEP * current)
+    reasons = list(_too_small(one))
+    if not reasons or not one.budget or one.policy.strategy in READ_ON_BY_DESIGN:
+        return None
+    served = one.follow_ups.served_chars if one.follow_ups is not None else 0.0
+    wanted = served if served > current else 2 * current
+    new = min(ceil(wanted / ROUND_CHARS) * ROUND_CHARS, LARGEST_STEP * current)
     changes = [Change(path=(*one.budget, "max_result_chars"), value=new)]
     tokens = ceil(new / CHARS_PER_TOKEN)
     if one.policy.max_tokens < tokens:
         changes.append(Change(path=(*one.budget, "max_result_tokens"), value=tokens))
     what = f"raise max_result_chars {current:,} → {new:,}"
-    return _made(one, what, "; ".join(reasons), changes=tuple(changes))
+    return _made(one, "budget", what, "; ".join(reasons), changes=tuple(changes))
 
 
 def _too_small(one: Observed) -> Iterator[str]:
     found = one.follow_ups
-    if found is not None and found.responses >= MIN_RESPONSES and found.rate > OFTEN:
+    is_often = found is not None and found.responses >= MIN_RESPONSES and found.rate > OFTEN
+    # Readers who came back for less than a first answer holds now had a smaller budget then.
+    if found is not None and is_often and found.served_chars > one.policy.max_chars:
         yield (
             f"{found.rate:.0%} of {found.responses} shortened responses were read on, "
             f"{found.served_chars:,.0f} of {found.total_chars:,.0f} characters each on average"
@@ -139,13 +140,21 @@ def _too_small(one: Observed) -> Iterator[str]:
         yield f"{reports} reports of lost information ({kinds})"
 
 
-def _rounded(chars: float) -> int:
-    return ceil(chars / ROUND_CHARS) * ROUND_CHARS
-
-
 def _made(
-    one: Observed, what: str, why: str, *, changes: tuple[Change, ...] = (), min_score: float | None = None
+    one: Observed,
+    about: Subject,
+    what: str,
+    why: str,
+    *,
+    changes: tuple[Change, ...] = (),
+    min_score: float | None = None,
 ) -> Recommendation:
     return Recommendation(
-        server=one.tool.server, tool=one.tool.tool, what=what, why=why, changes=changes, min_score=min_score
+        server=one.tool.server,
+        tool=one.tool.tool,
+        about=about,
+        what=what,
+        why=why,
+        changes=changes,
+        min_score=min_score,
     )

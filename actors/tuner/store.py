@@ -65,6 +65,9 @@ _MIGRATIONS = (
         judged INTEGER NOT NULL DEFAULT 0
     );
     """,
+    """
+    CREATE TABLE answered_reports (key TEXT PRIMARY KEY, number INTEGER NOT NULL);
+    """,
 )
 
 T = TypeVar("T")
@@ -154,6 +157,40 @@ class FeedbackStore:
             *(() if tool == ALL_TOOLS else tool),
         )
         return Tally(helpful, negative, total)
+
+    def open_ratings(self, since: datetime) -> dict[Tool, Tally]:
+        """Per tool, the ratings since then that have not been judged for it."""
+        found = self._all(
+            "SELECT server, tool, count(*) FILTER (WHERE rating = 'helpful'), "
+            "count(*) FILTER (WHERE rating IN (?, ?)), count(*) FROM rating "
+            "LEFT JOIN threshold ON key = server || '__' || tool "
+            "WHERE ts >= ? AND number > coalesce(judged, 0) GROUP BY server, tool ORDER BY server, tool",
+            *NEGATIVE,
+            _text(since),
+        )
+        return {Tool(server, tool): Tally(*counts) for server, tool, *counts in found}
+
+    def open_reports(self, since: datetime) -> dict[Tool, dict[str, int]]:
+        """Per tool, the reports of lost information since then that no change has answered to, by category."""
+        found = self._all(
+            "SELECT server, tool, category, count(*) FROM report "
+            "LEFT JOIN answered_reports AS answered ON key = server || '__' || tool "
+            "WHERE ts >= ? AND report.number > coalesce(answered.number, 0) "
+            "GROUP BY server, tool, category ORDER BY server, tool, category",
+            _text(since),
+        )
+        reports: dict[Tool, dict[str, int]] = {}
+        for server, tool, category, count in found:
+            reports.setdefault(Tool(server, tool), {})[category] = count
+        return reports
+
+    def answer_reports(self, tool: Tool) -> None:
+        """The reports of a tool so far have led to a change."""
+        self._connection.execute(
+            "INSERT INTO answered_reports VALUES (?, (SELECT coalesce(max(number), 0) FROM report)) "
+            "ON CONFLICT DO UPDATE SET number = excluded.number",
+            (tool.key,),
+        )
 
     def close_block(self, tool: Tool) -> None:
         """Begins a new block of a tool, or of `ALL_TOOLS`, after the newest rating."""

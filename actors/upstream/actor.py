@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 
 from actors.telemetry.messages import FaultEvent
+from actors.upstream.cache_store import CacheStore
+from actors.upstream.cached_calls import CachedCalls, CallOf, Relay
+from actors.upstream.calling import Ask, tool_params
 from actors.upstream.exposure import DEFAULT_CLIENT_SERVER_NAME
-from actors.upstream.messages import CallResult, CallTool, Catalogue, GetServers, UpstreamDied, WatchCatalogue
+from actors.upstream.library import LibraryActor
+from actors.upstream.messages import (
+    CacheStats,
+    CallResult,
+    CallTool,
+    Catalogue,
+    ClearCache,
+    Cleared,
+    GetCacheStats,
+    GetServers,
+    UpstreamDied,
+    WatchCatalogue,
+)
 from actors.upstream.pool import Pool
-from bus.actor import Actor, Context, handles, streams
+from bus.actor import Context, handles, streams
 from config.place import Place
+from config.schema import Settings
 from config.watch import ConfigWatcher
 
 CONCURRENCY = 1_024
 """Calls in flight: they only wait, so many cost little; a gateway bounds its own before that."""
-ANSWER_SECONDS = 0.05
-"""Kept of a caller's deadline for telling it which server did not answer."""
 
 
-class UpstreamActor(Actor):
+class UpstreamActor(LibraryActor):
     """Owns the servers behind the gateway."""
 
     name = "upstream"
@@ -28,40 +41,66 @@ class UpstreamActor(Actor):
     def __init__(self, place: Place) -> None:
         super().__init__(place, concurrency=CONCURRENCY)
         self._place = place
-        self._pool: Pool
 
     async def setup(self) -> None:
         watcher = ConfigWatcher(self._place)
         client_name = os.environ.get("MMS_CLIENT_SERVER_NAME") or DEFAULT_CLIENT_SERVER_NAME
-        self._pool = Pool(self._place.state / "catalogue.json", self._place.groups, client_name, self.log)
+        self._pool = Pool(self._place.state / "catalogue.json", self._place, client_name, self.log)
         self._pool.config_error = _config_error(watcher)
+        self._cached = CachedCalls(CacheStore(self._place.state / "cache.db", self._cache_fault), self._pool.caching)
+        self._bound_cache(watcher.current.settings)
+        self.spawn(self._cached.open(), name="open-cache")
         await self._pool.start(watcher.current.settings)
+        self.spawn(self._review_cache(), name="review-cache")
         self.spawn(self._follow(watcher), name="follow-configuration")
 
     async def teardown(self) -> None:
+        await self._cached.close()
         await self._pool.stop()
 
     @handles(CallTool)
     async def call(self, request: CallTool, context: Context) -> CallResult:
-        loop = asyncio.get_running_loop()
-        left = context.remaining()
-        if left is not None:
-            left -= ANSWER_SECONDS
         found = self._pool.find(request.server, request.tool)
-        deadline = loop.time() + (found.server.settings.overall_deadline_seconds if left is None else left)
-        try:
-            return await found.server.call(
+        dedicated = found.server.settings.session == "dedicated"
+
+        async def fetch(deadline: float, relay: Relay | None) -> CallResult:
+            ask = Ask(
+                "tools/call",
+                tool_params(request.params.data, request.tool),
                 request.tool,
-                request.params.data,
-                read_only=found.read_only,
-                deadline=deadline,
-                on_progress=context.emit if request.progress else None,
+                found.read_only,
+                deadline,
+                on_progress=relay,
+                capabilities=request.capabilities,
+                log_level=request.log_level,
             )
+            return await self._pool.ask(request.server, request.session, ask)
+
+        call = CallOf(
+            found.server,
+            request.server,
+            request.tool,
+            request.params.data,
+            found.caching,
+            found.writes,
+            client=request.session if dedicated else "",
+        )
+        deadline = self._pool.deadline(request.server, context.remaining())
+        try:
+            return await self._cached.call(call, deadline, context.emit if request.progress else None, fetch)
         except UpstreamDied as error:
             self.events.add(
                 FaultEvent(component=f"upstream:{request.server}", what="died_in_call", trace_id=context.trace_id)
             )
             raise error
+
+    @handles(ClearCache)
+    async def clear_cache(self, request: ClearCache, context: Context) -> Cleared:
+        return Cleared(entries=await self._cached.clear(request.server, request.tool))
+
+    @handles(GetCacheStats)
+    async def cache_stats(self, request: GetCacheStats, context: Context) -> CacheStats:
+        return await self._cached.stats()
 
     @handles(GetServers)
     async def servers(self, request: GetServers, context: Context) -> Catalogue:
@@ -82,6 +121,22 @@ class UpstreamActor(Actor):
             else:
                 self.log.info("config_loaded", generation=loaded.generation)
             await self._pool.apply(loaded.settings)
+            self._bound_cache(loaded.settings)
+            await self._cached.review(self._pool.is_exposed)
+
+    async def _review_cache(self) -> None:
+        """A tool that begins to write loses what is cached of it."""
+        generation = ""
+        while True:
+            generation = (await self._pool.next(generation)).generation
+            await self._cached.review(self._pool.is_exposed)
+
+    def _bound_cache(self, settings: Settings) -> None:
+        self._cached.limit(settings.proxy.cache.max_entries, settings.proxy.cache.max_bytes)
+
+    def _cache_fault(self, what: str, detail: str) -> None:
+        self.log.error(what, detail=detail)
+        self.events.add(FaultEvent(component="upstream:cache", what=what, detail=detail))
 
 
 def _config_error(watcher: ConfigWatcher) -> str:

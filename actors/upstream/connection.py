@@ -6,7 +6,7 @@ States: `starting` → `ready` ⇄ `reconnecting`; `failed` while it waits to tr
 from __future__ import annotations
 
 import asyncio
-import itertools
+import importlib
 import os
 import random
 import shutil
@@ -17,31 +17,33 @@ from pathlib import Path
 import msgspec
 
 from actors.upstream import handshake
+from actors.upstream.calling import Ask, Calls
 from actors.upstream.kept import KeptServer
-from actors.upstream.messages import (
-    CallResult,
-    Progress,
-    ResponseTooLarge,
-    ServerState,
-    ServerStateName,
-    UpstreamDied,
-    UpstreamInvalid,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-)
+from actors.upstream.library_messages import Kind
+from actors.upstream.link import Link
+from actors.upstream.listening import Listening
+from actors.upstream.messages import CallResult, ServerState, ServerStateName, UpstreamDied, UpstreamUnavailable
 from actors.upstream.stderr_log import StderrLog
 from bus import jsonrpc
 from bus.child import environment
-from bus.errors import BusError, Busy, ConfigError, DeadlineExceeded, PeerUnavailable
+from bus.errors import BusError, Busy, ConfigError, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc_peer import RpcError, RpcPeer, TooLarge
+from bus.rpc import Answer, Rpc
+from bus.rpc_peer import RpcPeer
 from config.expand import expand_upstream
+from config.place import Place
 from config.schema_upstream import UpstreamSettings
 
 STABLE_SECONDS = 30.0
 """A connection that lasted this long, or answered a call, is forgiven: its next reconnect is immediate."""
 LIST_CHANGED_DEBOUNCE_SECONDS = 0.1
+LISTS: dict[Kind, tuple[str, str, str]] = {
+    "resources": ("resources/list", "resources", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates", "resources"),
+    "prompts": ("prompts/list", "prompts", "prompts"),
+}
+"""Method, member of its result, and the capability that promises it."""
 
 
 class Server:
@@ -49,9 +51,13 @@ class Server:
 
     Args:
         kept: what the last run knew of it, or `None`.
-        groups: directory where its process group is written down.
+        place: where its process group is written down and its OAuth tokens are kept.
         max_bytes: largest answer accepted.
         on_change: called when its state or its tools have changed.
+        link: the clients behind it.
+        capabilities: JSON of what those can be asked by the server.
+        cwd: where it runs unless its settings say so; empty = the home directory.
+        leaves: it is asked what it offers and ended again (the clients have processes of their own).
     """
 
     def __init__(
@@ -60,24 +66,35 @@ class Server:
         settings: UpstreamSettings,
         *,
         kept: KeptServer | None,
-        groups: Path,
+        place: Place,
         max_bytes: int,
         log: Log,
         on_change: Callable[[], None],
+        link: Link,
+        capabilities: bytes = b"{}",
+        cwd: str = "",
+        leaves: bool = False,
     ) -> None:
         self.name = name
         self.settings = settings
         self.tools: list[bytes] = [bytes(tool) for tool in kept.tools] if kept else []
         self.instructions = kept.instructions if kept else ""
         self.knows_tools = kept is not None
+        self.probes = kept is None or kept.probes
         self.state: ServerStateName = "starting"
         self.since = time.time()
-        self._groups = groups
+        self._place = place
         self._max_bytes = max_bytes
         self._log = log
         self._on_change = on_change
+        self._link = link
+        self._capabilities = capabilities
+        self._cwd = cwd
+        self._leaves = leaves
+        self._calls = Calls(name)
+        self._listening: Listening | None = None
         self._changed = asyncio.Event()
-        self._peer: RpcPeer | None = None
+        self._peer: Rpc | None = None
         self._session: handshake.Session | None = None
         self._error = ""
         self._error_type = ""
@@ -85,8 +102,6 @@ class Server:
         self._junk_before = 0
         self._stderr_before = 0
         self._forgiven = False
-        self._tokens = itertools.count(1)
-        self._progress: dict[int, Callable[[bytes], None]] = {}
         self._relist: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._life = asyncio.get_running_loop().create_task(self._live(), name=f"upstream-{name}")
@@ -110,7 +125,7 @@ class Server:
             exposed=exposed,
             restarts=self._restarts,
             in_flight=peer.in_flight if peer else 0,
-            pid=peer.child.pid if peer else 0,
+            pid=peer.pid if peer else 0,
             junk_lines=self._junk_before + (peer.junk_lines if peer else 0),
             stderr_bytes=self._stderr_before + (peer.stderr_bytes if peer else 0),
             server_info=session.server_info if session else "",
@@ -118,39 +133,29 @@ class Server:
             instructions=self.instructions,
         )
 
-    async def call(
-        self,
-        tool: str,
-        params: bytes,
-        *,
-        read_only: bool,
-        deadline: float,
-        on_progress: Callable[[Progress], None] | None,
-    ) -> CallResult:
-        """Calls a tool; a read is sent again when the server went away under it, a write never.
-
-        Args:
-            params: JSON object without `name`.
-            deadline: loop time at which everything must be over.
+    async def ask(self, ask: Ask) -> CallResult:
+        """Sends a request; a read is sent again when the server went away under it, a write never.
 
         Raises:
             the errors of `actors.upstream.messages`.
         """
         retries = 0
         while True:
-            peer = await self._connected(deadline)
+            peer, session = await self._connected(ask.deadline)
             started = time.perf_counter()
             try:
-                result, error = await self._attempt(peer, tool, params, deadline, on_progress)
+                result, error = await self._calls.attempt(
+                    peer, session.dialect, ask, self.settings.call_timeout_seconds
+                )
             except PeerUnavailable as gone:
                 if isinstance(gone, Busy):
                     raise UpstreamUnavailable(f"upstream {self.name}: {gone.message}") from None
-                if not read_only:
-                    what = f"upstream {self.name} went away while {tool} was running"
+                if not ask.read_only:
+                    what = f"upstream {self.name} went away while {ask.label} was running"
                     raise UpstreamDied(f"{what}; it may have taken effect, so it was not repeated") from None
                 if retries >= self.settings.max_retries:
                     raise UpstreamDied(
-                        f"upstream {self.name} went away {retries + 1} times while {tool} was running"
+                        f"upstream {self.name} went away {retries + 1} times while {ask.label} was running"
                     ) from None
                 retries += 1
                 continue
@@ -162,6 +167,59 @@ class Server:
                 retries=retries,
             )
 
+    async def offered(self, kind: Kind, deadline: float, capabilities: bytes) -> list[bytes]:
+        """The JSON of each entry that the server lists; nothing when it does not promise any."""
+        peer, session = await self._connected(deadline)
+        method, key, feature = LISTS[kind]
+        if not session.offers(feature):
+            return []
+        left = deadline - asyncio.get_running_loop().time()
+        entries, warnings = await handshake.list_pages(peer, method, key, left, session.dialect, capabilities)
+        self._warn(warnings)
+        return entries
+
+    async def follow(self, uri: str, *, begin: bool, alone: bool, deadline: float) -> CallResult:
+        """Makes the server report changes of a resource, or no longer.
+
+        Args:
+            alone: nobody else has subscribed to it.
+        """
+        _, session = await self._connected(deadline)
+        if not alone:
+            return CallResult(result=Blob(b"{}"))
+        if self._listening is not None:
+            self._listening.renew()
+            return CallResult(result=Blob(b"{}"))
+        if not session.offers("resources", "subscribe"):
+            what = f"upstream {self.name} does not report changes of its resources"
+            return CallResult(error=Blob(jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, what)))
+        method = "resources/subscribe" if begin else "resources/unsubscribe"
+        return await self.ask(Ask(method, jsonrpc.encode({"uri": uri}), method, True, deadline))
+
+    def unfollow(self, uri: str) -> None:
+        """Nobody wants to hear of a resource any more."""
+        if self.state == "ready" and self._session is not None:
+            if self._listening is not None:
+                self._listening.renew()
+            elif self._session.offers("resources", "subscribe"):
+                self._start("resources/unsubscribe", {"uri": uri})
+
+    def set_log_level(self) -> None:
+        """Tells a server of the handshake era what its clients want to be told; requests of the other era say it."""
+        level, session = self._link.log_level(), self._session
+        if level and session is not None and session.offers("logging") and not session.dialect.stateless:
+            self._start("logging/setLevel", {"level": level})
+
+    def take_tools(self, tools: list[bytes]) -> None:
+        """The tools as another connection to the same server has listed them."""
+        self.tools = tools
+        self._on_change()
+
+    def tell(self, method: str) -> None:
+        """Passes a notification of the client on, if there is a server to take it."""
+        if self.state == "ready" and self._peer is not None and not self._peer.closed.is_set():
+            self._peer.notify(method)
+
     async def stop(self) -> None:
         """Ends the server and everything it has started."""
         self._life.cancel()
@@ -171,13 +229,14 @@ class Server:
         if self._relist is not None:
             self._relist.cancel()
 
-    async def _connected(self, deadline: float) -> RpcPeer:
+    async def _connected(self, deadline: float) -> tuple[Rpc, handshake.Session]:
         """The live connection, waiting for one that is starting or coming back."""
         loop = asyncio.get_running_loop()
         wait_until = min(deadline, loop.time() + self.settings.connect_timeout_seconds)
         while True:
-            if self._peer is not None and self.state == "ready" and not self._peer.closed.is_set():
-                return self._peer
+            peer, session = self._peer, self._session
+            if peer is not None and session is not None and self.state == "ready" and not peer.closed.is_set():
+                return peer, session
             if self.state == "failed":
                 raise UpstreamUnavailable(f"upstream {self.name} is not available: {self._error}")
             try:
@@ -187,48 +246,6 @@ class Server:
                 why = self._error or "no answer yet"
                 raise UpstreamUnavailable(f"upstream {self.name} is still {self.state} ({why})") from None
 
-    async def _attempt(
-        self, peer: RpcPeer, tool: str, params: bytes, deadline: float, on_progress: Callable[[Progress], None] | None
-    ) -> tuple[bytes | None, bytes | None]:
-        """One request: the JSON of the result, or of the server's error."""
-        loop = asyncio.get_running_loop()
-        token = next(self._tokens)
-        if on_progress is not None:
-            params = _with_progress_token(params, token)
-        timeout = self.settings.call_timeout_seconds
-        number, future = peer.start("tools/call", _with_name(params, tool))
-        timer = loop.call_later(min(timeout, deadline - loop.time()), _expire, future)
-
-        def relay(raw: bytes) -> None:
-            nonlocal timer
-            timer.cancel()  # a server that reports progress is at work; the overall deadline still holds
-            timer = loop.call_later(min(timeout, deadline - loop.time()), _expire, future)
-            if on_progress is not None:
-                on_progress(Progress(params=raw))
-
-        if on_progress is not None:
-            self._progress[token] = relay
-        try:
-            return await future, None
-        except DeadlineExceeded:
-            peer.cancel(number, "no answer in time")
-            seconds = f"{timeout:g} s" if loop.time() < deadline else "the call's overall deadline"
-            raise UpstreamTimeout(
-                f"upstream {self.name} did not answer {tool} within {seconds}; it was told to cancel"
-            ) from None
-        except TooLarge as error:
-            raise ResponseTooLarge(f"upstream {self.name}, tool {tool}: {error.message}") from None
-        except RpcError as error:
-            if not error.raw:
-                raise UpstreamInvalid(f"upstream {self.name}, tool {tool}: {error.message}") from None
-            return None, error.raw
-        except asyncio.CancelledError:
-            peer.cancel(number, "the client cancelled the call")
-            raise
-        finally:
-            timer.cancel()
-            self._progress.pop(token, None)
-
     async def _live(self) -> None:
         delay = 0.0
         while True:
@@ -236,6 +253,11 @@ class Server:
                 await self._connect_and_serve()
                 delay = 0.0 if self._forgiven else self._next_delay(delay)
                 self._become("reconnecting", error=self._end_text(), error_type="ConnectionClosed")
+            except handshake.DiedOnProbe:
+                self.probes, delay = False, 0.0
+                self._log.info("upstream_died_on_probe", server=self.name)
+                await self._drop_peer()
+                continue
             except (BusError, OSError, TimeoutError, msgspec.MsgspecError) as error:
                 delay = self._next_delay(delay)
                 self._become("failed", error=_one_line(error, self.settings), error_type=type(error).__name__)
@@ -262,29 +284,39 @@ class Server:
         self._peer = peer
         try:
             async with asyncio.timeout_at(deadline):
-                session = await handshake.open_session(peer, settings.connect_timeout_seconds)
+                session = await handshake.open_session(
+                    peer, settings.connect_timeout_seconds, capabilities=self._capabilities, probe=self.probes
+                )
+                self._session = session
+                self._listen(peer, session)
+                tools, warnings = await handshake.list_tools(peer, settings.connect_timeout_seconds, session.dialect)
         except TimeoutError:
             raise UpstreamUnavailable(
                 f"it did not finish its start within {settings.connect_timeout_seconds:g} s"
             ) from None
+        except handshake.DiedOnProbe:
+            raise
         except PeerUnavailable:
             raise UpstreamUnavailable(self._end_text()) from None
-        for warning in session.warnings:
-            self._log.warning("upstream_odd", server=self.name, warning=warning)
-        self._session = session
-        self.tools, self.instructions, self.knows_tools = session.tools, session.instructions, True
+        self._warn(warnings)
+        self.probes = self.probes and not session.silent
+        self.tools, self.instructions, self.knows_tools = tools, session.instructions, True
         self._forgiven = False
         began = time.monotonic()
         self._become("ready")
-        self._log.info("upstream_ready", server=self.name, tools=len(session.tools), server_info=session.server_info)
+        self._log.info("upstream_ready", server=self.name, tools=len(tools), server_info=session.server_info)
+        if self._leaves:
+            await self._drop_peer()
+            await asyncio.Event().wait()
+        self._welcome(peer, session)
         await peer.closed.wait()
         self._forgiven = self._forgiven or time.monotonic() - began > STABLE_SECONDS
 
-    async def _spawn(self, settings: UpstreamSettings) -> RpcPeer:
+    async def _spawn(self, settings: UpstreamSettings) -> Rpc:
         if settings.transport != "stdio":
-            raise ConfigError(f"transport {settings.transport} is not served by this version; use a stdio server")
+            return await self._open_http(settings)
         env = environment(settings.env)
-        cwd = settings.cwd or str(Path.home())
+        cwd = settings.cwd or self._cwd or str(Path.home())
         command = settings.command
         if os.sep not in command and shutil.which(command, path=env.get("PATH")) is None:
             raise ConfigError(
@@ -297,15 +329,31 @@ class Server:
             env=env,
             cwd=cwd,
             name=f"upstream {self.name}",
-            group_dir=self._groups,
+            group_dir=self._place.groups,
             max_line=self._max_bytes,
             on_notification=self._on_notification,
-            on_request=_answer_request,
+            on_request=self._on_request,
             on_stderr=StderrLog(self._log, self.name),
+        )
+
+    async def _open_http(self, settings: UpstreamSettings) -> Rpc:
+        await asyncio.to_thread(importlib.import_module, "actors.upstream.http_open")  # the SDK, 0.7 s
+        from actors.upstream.http_open import open_http
+
+        return await open_http(
+            self.name,
+            settings,
+            tokens=self._place.tokens,
+            max_bytes=self._max_bytes,
+            on_notification=self._on_notification,
+            on_request=self._on_request,
         )
 
     async def _drop_peer(self) -> None:
         peer, self._peer = self._peer, None
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
         if peer is not None:
             self._junk_before += peer.junk_lines
             self._stderr_before += peer.stderr_bytes
@@ -324,69 +372,72 @@ class Server:
         return min(max(first, delay * 2), most)
 
     def _end_text(self) -> str:
-        """Why the connection ended, as far as the child has told."""
-        peer = self._peer
-        code = peer.child.transport.get_returncode() if peer is not None else None
-        text = "it closed its output" if code is None else f"it exited with code {code}"
-        tail = peer.stderr_tail.decode("utf-8", "replace").strip().splitlines() if peer is not None else []
-        return f"{text}; its last words are in `mms logs upstream`" if tail else text
+        return self._peer.end_text() if self._peer is not None else ""
+
+    def _listen(self, peer: Rpc, session: handshake.Session) -> None:
+        """Begins to hear of changes, before anything is listed, so that none is missed."""
+        if session.dialect.stateless:
+            self._listening = Listening(peer, session, lambda: self._link.subscribed(self.name))
+            self._listening.renew()
+
+    def _welcome(self, peer: Rpc, session: handshake.Session) -> None:
+        """Gives a new connection what the clients want of it, and them the news."""
+        self.set_log_level()
+        if self._listening is None and session.offers("resources", "subscribe"):
+            for uri in self._link.subscribed(self.name):
+                self._start("resources/subscribe", {"uri": uri})
+        for feature in ("resources", "prompts"):
+            if session.offers(feature):
+                self._link.said(self.name, f"notifications/{feature}/list_changed", b"{}")
+
+    def _start(self, method: str, params: dict[str, object]) -> None:
+        """Sends a request whose answer changes nothing."""
+        if self._peer is not None and not self._peer.closed.is_set():
+            _, future = self._peer.start(method, jsonrpc.encode(params))
+            future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+
+    def _warn(self, warnings: list[str]) -> None:
+        for warning in warnings:
+            self._log.warning("upstream_odd", server=self.name, warning=warning)
+
+    def _on_request(self, method: str, params: bytes) -> Answer:
+        if method == "ping":
+            return b"{}"
+        answer = self._link.asked(self.name, method, params or b"{}")
+        if answer is not None:
+            self._calls.questions += 1
+            answer.add_done_callback(self._on_answered)
+        return answer
+
+    def _on_answered(self, _answer: asyncio.Future[bytes]) -> None:
+        self._calls.questions -= 1
 
     def _on_notification(self, method: str, params: bytes) -> None:
         if method == "notifications/progress":
-            self._on_progress(params)
-        elif method == "notifications/tools/list_changed" and self._relist is None:
-            loop = asyncio.get_running_loop()
-            self._relist = loop.call_later(LIST_CHANGED_DEBOUNCE_SECONDS, self._start_relisting)
-
-    def _on_progress(self, params: bytes) -> None:
-        try:
-            parts = jsonrpc.members(params)
-            token = jsonrpc.value(parts.pop("progressToken"))
-        except (KeyError, msgspec.MsgspecError):
-            return
-        relay = self._progress.get(token) if isinstance(token, int) else None
-        if relay is not None:
-            relay(jsonrpc.encode(parts))
+            self._calls.progressed(params)
+        elif method == "notifications/tools/list_changed":
+            if self._relist is None:
+                loop = asyncio.get_running_loop()
+                self._relist = loop.call_later(LIST_CHANGED_DEBOUNCE_SECONDS, self._start_relisting)
+        else:
+            self._link.said(self.name, method, params or b"{}")
 
     def _start_relisting(self) -> None:
         self._relist = None
-        if self._peer is not None and self.state == "ready":
-            task = asyncio.get_running_loop().create_task(self._relist_tools(self._peer))
+        if self._peer is not None and self._session is not None and self.state == "ready":
+            task = asyncio.get_running_loop().create_task(self._relist_tools(self._peer, self._session))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _relist_tools(self, peer: RpcPeer) -> None:
+    async def _relist_tools(self, peer: Rpc, session: handshake.Session) -> None:
         try:
-            tools, warnings = await handshake.list_tools(peer, self.settings.connect_timeout_seconds)
+            tools, warnings = await handshake.list_tools(peer, self.settings.connect_timeout_seconds, session.dialect)
         except (BusError, msgspec.MsgspecError) as error:
             self._log.warning("upstream_relist_failed", server=self.name, error=str(error))
             return
-        for warning in warnings:
-            self._log.warning("upstream_odd", server=self.name, warning=warning)
+        self._warn(warnings)
         self.tools = tools
         self._on_change()
-
-
-def _expire(future: asyncio.Future[bytes]) -> None:
-    if not future.done():
-        future.set_exception(DeadlineExceeded("no answer in time"))
-
-
-def _answer_request(method: str, params: bytes) -> bytes | None:
-    return b"{}" if method == "ping" else None
-
-
-def _with_name(params: bytes, tool: str) -> bytes:
-    """`params` with the server's own tool name in front; the other bytes stay as they came."""
-    name = b'{"name":' + jsonrpc.encode(tool)
-    rest = params.lstrip()[1:].lstrip()
-    return name + (b"}" if rest.startswith(b"}") else b"," + rest)
-
-
-def _with_progress_token(params: bytes, token: int) -> bytes:
-    parts = dict(jsonrpc.members(params))
-    meta = dict(jsonrpc.members(parts["_meta"])) if "_meta" in parts else {}
-    return jsonrpc.join({**parts, "_meta": {**meta, "progressToken": token}})
 
 
 def _one_line(error: BaseException, settings: UpstreamSettings) -> str:

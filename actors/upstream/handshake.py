@@ -1,4 +1,4 @@
-"""The beginning of a session with a server: `initialize`, then every page of `tools/list`."""
+"""The beginning of a conversation with a server, in either era: who it is, what it can do, which tools it has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from actors.upstream.era import CLIENT_INFO, HANDSHAKE, META, STATELESS, STATELESS_VERSION, Dialect, Silent, discover
 from bus import jsonrpc
-from bus.build import VERSION
-from bus.rpc_peer import RpcError, RpcPeer
+from bus.errors import PeerUnavailable
+from bus.rpc import Rpc, RpcError
 
 PROTOCOL_VERSION = "2025-11-25"
 MAX_PAGES = 1_000
+
+
+class DiedOnProbe(PeerUnavailable):
+    """The server went away when it was asked for its era; started again, it must not be asked."""
+
+    code = "died_on_probe"
 
 
 @dataclass(frozen=True)
@@ -19,74 +26,115 @@ class Session:
     """What a server said about itself.
 
     Attributes:
-        tools: the JSON of each tool, in order, as it came.
-        warnings: oddities for people, e.g. a cursor that does not advance.
+        dialect: how to write requests to it.
+        capabilities: as it declared them.
+        silent: it let the probe run into its time limit.
     """
 
     server_info: str
     protocol_version: str
     instructions: str
-    tools: list[bytes] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    dialect: Dialect = HANDSHAKE
+    capabilities: dict[str, object] = field(default_factory=dict)
+    silent: bool = False
+
+    def offers(self, feature: str, detail: str = "") -> bool:
+        """Whether it declared a capability, and within it a detail such as `subscribe`."""
+        found = self.capabilities.get(feature)
+        return isinstance(found, dict) and (not detail or found.get(detail) is True)
 
 
-async def open_session(peer: RpcPeer, timeout: float) -> Session:
-    """Shakes hands and lists the tools. `timeout` bounds each single request.
+async def open_session(peer: Rpc, timeout: float, *, capabilities: bytes = b"{}", probe: bool = True) -> Session:
+    """Finds the era and begins. `timeout` bounds each single request.
 
-    A session that clients share cannot tell whose call a request from the server belongs to, so none of sampling,
-    elicitation and roots is declared.
+    Args:
+        capabilities: JSON of what we can be asked by the server (sampling, elicitation, roots). A session that clients
+            share cannot tell whose call such a request belongs to, so it declares none.
+        probe: ask with `server/discover` first.
 
     Raises:
-        RpcError, PeerUnavailable, DeadlineExceeded; msgspec.MsgspecError for an answer of another shape.
+        DiedOnProbe, RpcError, PeerUnavailable, DeadlineExceeded; msgspec.MsgspecError for an answer of another shape.
     """
+    silent = False
+    if probe:
+        try:
+            found = await discover(peer, capabilities)
+        except Silent:
+            silent = True
+        except PeerUnavailable:
+            if not peer.pid:
+                raise  # no child of ours: it was not the question that ended it
+            raise DiedOnProbe("it went away when it was asked for its protocol version") from None
+        else:
+            if found is not None:
+                meta = found.get("_meta")
+                info = meta.get(META + "serverInfo") if isinstance(meta, dict) else None
+                return _session(found, info, STATELESS_VERSION, STATELESS)
     params = {
         "protocolVersion": PROTOCOL_VERSION,
-        "capabilities": {},
-        "clientInfo": {"name": "memtomem-bus", "version": VERSION},
+        "capabilities": msgspec.Raw(capabilities),
+        "clientInfo": CLIENT_INFO,
     }
     answer = jsonrpc.value(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
     peer.notify("notifications/initialized")
-    info = answer.get("serverInfo") or {}
-    tools, warnings = await list_tools(peer, timeout)
+    version = str(answer.get("protocolVersion", ""))
+    return _session(answer, answer.get("serverInfo"), version, HANDSHAKE, silent=silent)
+
+
+def _session(
+    answer: dict[str, object], info: object, version: str, dialect: Dialect, *, silent: bool = False
+) -> Session:
+    about = info if isinstance(info, dict) else {}
+    capabilities = answer.get("capabilities")
     return Session(
-        server_info=f"{info.get('name', '')} {info.get('version', '')}".strip(),
-        protocol_version=str(answer.get("protocolVersion", "")),
+        server_info=f"{about.get('name', '')} {about.get('version', '')}".strip(),
+        protocol_version=version,
         instructions=str(answer.get("instructions") or ""),
-        tools=tools,
-        warnings=warnings,
+        dialect=dialect,
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+        silent=silent,
     )
 
 
-class _Page(msgspec.Struct):
-    tools: list[msgspec.Raw]
-    nextCursor: str | None = None
+async def list_tools(peer: Rpc, timeout: float, dialect: Dialect = HANDSHAKE) -> tuple[list[bytes], list[str]]:
+    """All pages of `tools/list`, and oddities for people; a server without tools gives an empty list."""
+    return await list_pages(peer, "tools/list", "tools", timeout, dialect)
 
 
-async def list_tools(peer: RpcPeer, timeout: float) -> tuple[list[bytes], list[str]]:
-    """All pages of `tools/list`; a cursor that was seen before ends the list with a warning.
+async def list_pages(
+    peer: Rpc, method: str, key: str, timeout: float, dialect: Dialect, capabilities: bytes = b""
+) -> tuple[list[bytes], list[str]]:
+    """The JSON of each entry of every page, in order, as it came; a cursor that was seen before ends the list.
+
+    Args:
+        key: member of the result that holds the entries.
 
     Raises:
-        as `open_session`; a server without tools gives an empty list.
+        as `open_session`; a method that the server does not have gives an empty list.
     """
-    tools: list[bytes] = []
+    entries: list[bytes] = []
     seen: set[str] = set()
     cursor: str | None = None
     for _ in range(MAX_PAGES):
-        params = None if cursor is None else jsonrpc.encode({"cursor": cursor})
+        own = None if cursor is None else jsonrpc.encode({"cursor": cursor})
         try:
-            page = msgspec.json.decode(await peer.request("tools/list", params, timeout=timeout), type=_Page)
+            page = jsonrpc.members(
+                await peer.request(method, dialect.params(own, capabilities=capabilities), timeout=timeout)
+            )
         except RpcError as error:
             if cursor is None and _is_method_not_found(error):
                 return [], []
             raise
-        tools += [bytes(tool) for tool in page.tools]
-        cursor = page.nextCursor
+        if key not in page:
+            raise msgspec.ValidationError(f"Object missing required field `{key}`")
+        entries += [bytes(entry) for entry in jsonrpc.elements(page[key])]
+        cursor = msgspec.json.decode(page.get("nextCursor", b"null"), type=str | None)
         if not cursor:
-            return tools, []
+            return entries, []
         if cursor in seen:
-            return _without_repeats(tools), [f"the cursor of tools/list repeats after {len(seen)} pages; stopped there"]
+            return _without_repeats(entries), [f"the cursor of {method} repeats after {len(seen)} pages; stopped there"]
         seen.add(cursor)
-    return tools, [f"tools/list has more than {MAX_PAGES} pages; stopped there"]
+    return entries, [f"{method} has more than {MAX_PAGES} pages; stopped there"]
 
 
 def _is_method_not_found(error: RpcError) -> bool:
@@ -94,5 +142,5 @@ def _is_method_not_found(error: RpcError) -> bool:
     return isinstance(found, dict) and found.get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
-def _without_repeats(tools: list[bytes]) -> list[bytes]:
-    return list(dict.fromkeys(tools))
+def _without_repeats(entries: list[bytes]) -> list[bytes]:
+    return list(dict.fromkeys(entries))

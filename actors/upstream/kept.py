@@ -16,11 +16,16 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class KeptServer(msgspec.Struct):
-    """The tools of one server as it listed them, valid for this very connection."""
+    """The tools of one server as it listed them, valid for this very connection.
+
+    Attributes:
+        probes: it can be asked for its era; false for one that died of that, or let it run into a time limit.
+    """
 
     connection: str
     tools: list[msgspec.Raw]
     instructions: str = ""
+    probes: bool = True
 
 
 class _File(msgspec.Struct):

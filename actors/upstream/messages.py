@@ -83,6 +83,8 @@ class CallTool(Request[CallResult], frozen=True, kw_only=True):
         params: JSON object, the `params` of `tools/call` apart from `name` (arguments, foreign `_meta`, …).
         progress: relay `notifications/progress` as `Progress` items.
         session: the gateway session that calls.
+        capabilities: JSON of what the client declares it can be asked; empty = nothing.
+        log_level: least level of log messages that the client wants with this very call; empty = none.
 
     Raises:
         UpstreamUnavailable: the server is down; UpstreamTimeout: it did not answer in its time;
@@ -99,6 +101,8 @@ class CallTool(Request[CallResult], frozen=True, kw_only=True):
     params: Blob
     progress: bool = False
     session: str = ""
+    capabilities: bytes = b""
+    log_level: str = ""
 
 
 class ToolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -206,7 +210,7 @@ class ClearCache(Request[Cleared], frozen=True, kw_only=True):
     """Forgets cached responses, in memory and on disk.
 
     Attributes:
-        server / tool: only those of this server (name in the configuration) and tool (the server's own name); empty = all.
+        server / tool: only those of this server and of its tool (the server's own name); empty = all.
     """
 
     actor = "upstream"

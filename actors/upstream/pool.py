@@ -11,11 +11,18 @@ from pathlib import Path
 import msgspec
 
 from actors.upstream import kept
+from actors.upstream.cache import Caching, caching
+from actors.upstream.calling import Ask
 from actors.upstream.connection import Server
+from actors.upstream.dedicated import Dedicated
 from actors.upstream.exposure import Discovered, Rules, expose, name_limit, tool_name
-from actors.upstream.messages import Catalogue, ServerState, ToolEntry, UpstreamUnavailable, Withheld
+from actors.upstream.library_messages import Attend
+from actors.upstream.link import NoLink
+from actors.upstream.messages import CallResult, Catalogue, ServerState, ToolEntry, UpstreamUnavailable, Withheld
+from actors.upstream.sessions import ClientSession, Sessions
 from bus.errors import NewerState
 from bus.log import Log
+from config.place import Place
 from config.policy import tool_policy
 from config.schema import Settings
 from config.schema_upstream import UpstreamSettings
@@ -25,6 +32,10 @@ FIRST_CATALOGUE_SECONDS = 0.8
 GONE_AFTER_SECONDS = 60.0
 """A server that is away longer than this loses its place in the catalogue until it is back."""
 DEBOUNCE_SECONDS = 0.05
+ANSWER_SECONDS = 0.05
+"""Kept of a caller's deadline for telling it which server did not answer."""
+EVERYTHING_ASKABLE = b'{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}'
+"""Declared where a dedicated server is only asked for its tools: some hide those that need a capability."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class Tool:
 
     server: Server
     read_only: bool
+    writes: bool
+    caching: Caching | None
 
 
 class Pool:
@@ -40,18 +53,21 @@ class Pool:
 
     Args:
         kept_path: file of the catalogue of the last run.
-        groups: where process groups are written down.
+        place: where process groups are written down and OAuth tokens are kept.
     """
 
-    def __init__(self, kept_path: Path, groups: Path, client_server_name: str, log: Log) -> None:
+    def __init__(self, kept_path: Path, place: Place, client_server_name: str, log: Log) -> None:
         self._kept_path = kept_path
-        self._groups = groups
+        self._place = place
         self._name_limit = name_limit(client_server_name)
         self._log = log
         self._settings = Settings()
+        self.sessions = Sessions(log)
+        self._dedicated = Dedicated(place, log)
         self._servers: dict[str, Server] = {}
         self._kept: dict[str, kept.KeptServer] = {}
-        self._readers: dict[tuple[str, str], bool] = {}
+        self._entries: dict[tuple[str, str], ToolEntry] = {}
+        self._caching: dict[tuple[str, str], Caching | None] = {}
         self._published = asyncio.Event()
         self._news = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -72,12 +88,15 @@ class Pool:
     async def apply(self, settings: Settings) -> None:
         """Makes the servers those of `settings`: what is unchanged keeps its connection."""
         self._settings = settings
+        self._caching.clear()
         wanted = settings.proxy.upstream_servers if settings.proxy.enabled else {}
         wanted = {name: server for name, server in wanted.items() if server.enabled}
         gone = [
             self._servers.pop(name)
             for name, server in list(self._servers.items())
-            if name not in wanted or kept.fingerprint(wanted[name]) != kept.fingerprint(server.settings)
+            if name not in wanted
+            or wanted[name].session != server.settings.session
+            or kept.fingerprint(wanted[name]) != kept.fingerprint(server.settings)
         ]
         for name, server_settings in wanted.items():
             if name in self._servers:
@@ -85,6 +104,7 @@ class Pool:
             else:
                 self._servers[name] = self._start_server(name, server_settings)
         self._servers = {name: self._servers[name] for name in wanted}
+        self._dedicated.keep(self._servers)
         self._changed()
         await asyncio.gather(*(server.stop() for server in gone))
 
@@ -92,15 +112,101 @@ class Pool:
         for timer in (self._timer, self._deadline):
             if timer is not None:
                 timer.cancel()
-        await asyncio.gather(*(server.stop() for server in self._servers.values()))
+        await asyncio.gather(self._dedicated.stop(), *(server.stop() for server in self._servers.values()))
         self._servers.clear()
 
     def find(self, server: str, tool: str) -> Tool:
         """Raises UpstreamUnavailable for a server that is not configured (any more)."""
-        found = self._servers.get(server)
+        entry = self._entries.get((server, tool))
+        found = self._server(server)
+        if entry is None:  # nothing is known of it, so the most cautious is assumed
+            return Tool(found, read_only=False, writes=False, caching=None)
+        return Tool(found, entry.read_only, entry.writes, self.caching(server, tool))
+
+    def is_exposed(self, server: str, tool: str) -> bool:
+        """Whether the tool is in the catalogue."""
+        return (server, tool) in self._entries
+
+    def caching(self, server: str, tool: str) -> Caching | None:
+        """How the responses of a tool are cached now; `None` = not at all."""
+        key = (server, tool)
+        if key not in self._caching:
+            entry = self._entries.get(key)
+            self._caching[key] = None if entry is None else self._resolve_caching(entry)
+        return self._caching[key]
+
+    def names(self) -> list[str]:
+        """The servers, in the order of the configuration."""
+        return list(self._servers)
+
+    def deadline(self, server: str, left: float | None) -> float:
+        """Loop time at which a request must be over; `left` is what its caller still has, in seconds."""
+        seconds = self._server(server).settings.overall_deadline_seconds if left is None else left - ANSWER_SECONDS
+        return asyncio.get_running_loop().time() + seconds
+
+    async def server_for(self, name: str, session: str, capabilities: bytes) -> Server:
+        """The server that serves a session: the shared one, or its own.
+
+        Raises:
+            UpstreamUnavailable: not configured (any more); or its own, and its gateway does not attend.
+        """
+        server = self._server(name)
+        if server.settings.session == "shared":
+            return server
+        client = await self.sessions.wait(session)
+        return self._dedicated.server(server, client, capabilities, self._settings.proxy.max_upstream_bytes)
+
+    async def ask(self, name: str, session: str, ask: Ask) -> CallResult:
+        """Takes a request to the server that serves the session. Errors as for `Server.ask`."""
+        server = self._server(name)
+        if server.settings.session == "dedicated":
+            server = await self.server_for(name, session, ask.capabilities)
+        client = self.sessions.get(session)
+        if client is None:
+            return await server.ask(ask)
+        client.calls[name] = client.calls.get(name, 0) + 1
+        try:
+            return await server.ask(ask)
+        finally:
+            client.calls[name] -= 1
+
+    def open(self, attend: Attend) -> ClientSession:
+        """A gateway attends for one of its clients."""
+        session = self.sessions.open(attend)
+        if session.level:
+            self.log_level_changed(session)
+        return session
+
+    def close(self, session: ClientSession) -> None:
+        """The client has left: what was its own ends."""
+        if not self.sessions.close(session):
+            return
+        self._dedicated.end(session.id)
+        for name, uri in session.subscriptions:
+            server = self._servers.get(name)
+            if server is not None and uri not in self.sessions.subscribed(name):
+                server.unfollow(uri)
+
+    def subscribed(self, server: Server, without: ClientSession) -> set[str]:
+        """What others than one session have subscribed to at a server."""
+        if server.settings.session == "dedicated":
+            return set()
+        return self.sessions.subscribed(server.name, without)
+
+    def log_level_changed(self, session: ClientSession) -> None:
+        for server in (*self._servers.values(), *self._dedicated.of(session.id)):
+            server.set_log_level()
+
+    def tell_own(self, session: str, method: str) -> None:
+        """Passes a notification of a client on to the servers that are its own."""
+        for server in self._dedicated.of(session):
+            server.tell(method)
+
+    def _server(self, name: str) -> Server:
+        found = self._servers.get(name)
         if found is None:
-            raise UpstreamUnavailable(f"upstream {server} is not configured (any more); `mms list` shows the upstreams")
-        return Tool(found, self._readers.get((server, tool), False))
+            raise UpstreamUnavailable(f"upstream {name} is not configured (any more); `mms list` shows the upstreams")
+        return found
 
     async def first(self) -> Catalogue:
         """The catalogue, as soon as there is one worth showing."""
@@ -121,14 +227,18 @@ class Pool:
         remembered = self._kept.get(name)
         if remembered is not None and remembered.connection != kept.fingerprint(settings):
             remembered = None
+        dedicated = settings.session == "dedicated"
         return Server(
             name,
             settings,
             kept=remembered,
-            groups=self._groups,
+            place=self._place,
             max_bytes=self._settings.proxy.max_upstream_bytes,
             log=self._log,
             on_change=self._changed,
+            link=NoLink() if dedicated else self.sessions,
+            capabilities=EVERYTHING_ASKABLE if dedicated else b"{}",
+            leaves=dedicated,
         )
 
     def _changed(self) -> None:
@@ -139,7 +249,8 @@ class Pool:
     def _rebuild(self) -> None:
         self._timer = None
         entries, withheld = self._expose()
-        self._readers = {(entry.server, entry.tool): entry.read_only for entry in entries}
+        self._entries = {(entry.server, entry.tool): entry for entry in entries}
+        self._caching.clear()
         self.catalogue = Catalogue(
             generation=_generation(entries, self._servers),
             tools=tuple(entries),
@@ -152,6 +263,11 @@ class Pool:
         if all(server.knows_tools or server.settled for server in self._servers.values()):
             self._publish()
         self._keep()
+
+    def _resolve_caching(self, entry: ToolEntry) -> Caching | None:
+        policy = tool_policy(self._settings, entry.server, entry.tool)
+        annotations = self._settings.proxy.cache.tool_annotation_policy
+        return caching(policy, annotations, read_only=entry.read_only, writes=entry.writes)
 
     def _publish(self) -> None:
         self._published.set()
@@ -205,12 +321,13 @@ class Pool:
                 connection=kept.fingerprint(server.settings),
                 tools=[msgspec.Raw(tool) for tool in server.tools],
                 instructions=server.instructions,
+                probes=server.probes,
             )
             for name, server in self._servers.items()
             if server.knows_tools
         }
-        before = {name: (k.connection, list(map(bytes, k.tools))) for name, k in self._kept.items()}
-        after = {name: (k.connection, list(map(bytes, k.tools))) for name, k in servers.items()}
+        before = {name: (k.connection, k.probes, list(map(bytes, k.tools))) for name, k in self._kept.items()}
+        after = {name: (k.connection, k.probes, list(map(bytes, k.tools))) for name, k in servers.items()}
         if after != before:
             self._kept = servers
             try:

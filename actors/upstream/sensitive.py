@@ -21,7 +21,7 @@ _EXAMPLE_USERINFO = re.compile(
 
 def carries_credential(metadata: Any) -> bool:
     """Whether any text of a decoded JSON value (keys and values, at any depth) reads as a secret value."""
-    texts = [_EXAMPLE_USERINFO.sub("://", text) for text in _texts(metadata)]
+    texts = [_EXAMPLE_USERINFO.sub("://", text) for text in (*_texts(metadata), *_name_ends(metadata))]
     return may_hold_credential("\n".join(texts)) and any(map(is_credential, texts))
 
 
@@ -41,3 +41,11 @@ def _texts(value: Any) -> Iterator[str]:
             waiting += current
         elif isinstance(current, str):
             yield current
+
+
+def _name_ends(metadata: Any) -> Iterator[str]:
+    """What follows each underscore of the tool's name: `use_ghp_…` holds a token that no word boundary shows."""
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    while isinstance(name, str) and "_" in name:
+        name = name.partition("_")[2]
+        yield name

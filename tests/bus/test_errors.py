@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import actors.upstream.messages  # noqa: F401 (adds its errors to the tree)
-import bus.rpc_peer  # noqa: F401
+import bus.rpc  # noqa: F401
 from bus.errors import BusError, from_wire
 
 

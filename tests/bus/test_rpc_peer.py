@@ -10,7 +10,8 @@ import pytest
 
 from bus.child import environment
 from bus.errors import DeadlineExceeded, PeerUnavailable
-from bus.rpc_peer import RpcError, RpcPeer, TooLarge
+from bus.rpc import RpcError, TooLarge
+from bus.rpc_peer import RpcPeer
 from config.place import Place
 from tests.eventually import eventually
 from tests.fixtures.upstreams import argv, recorded

@@ -30,7 +30,8 @@ async def test_pages_are_read_to_the_end_and_a_stuck_cursor_stops(connect: Conne
 
 
 async def test_odd_schemas_cost_themselves_only(connect: Connect) -> None:
-    """A nasty but legal schema is byte-equal, the tools that strict clients refuse are named with a reason."""
+    """A nasty but legal schema is byte-equal. A tool whose schema strict clients refuse is named with a reason; one
+    that has an odd member beside it stays, without the member."""
     client = await connect(ready=("schemas__plain",), **ADMIN)
     answer = await client.request("tools/list")
     tools = {tool["name"]: index for index, tool in enumerate(answer.result["tools"])}
@@ -41,9 +42,15 @@ async def test_odd_schemas_cost_themselves_only(connect: Connect) -> None:
         "schemas__nasty",
         "schemas__plain",
         "schemas__nulls",
+        "schemas__bad_icons",
+        "schemas__bad_execution",
+        "schemas__bad_description",
+    }
+    assert not {"icons", "execution", "title", "annotations"} & {
+        key for tool in answer.result["tools"] if tool["name"].startswith("schemas__") for key in tool
     }
     report = await health(client)
-    for name in ("dangling", "schemaless", "null_schema", "array_type", "bad_icons", "bad_execution", "needs_task"):
+    for name in ("dangling", "schemaless", "null_schema", "array_type", "string_type", "typeless", "needs_task"):
         assert name in report
     assert "invalid_schema" in report
     assert "task_required" in report

@@ -12,15 +12,19 @@ from tests.fixtures.vectors import case, line_of, rows
 from tests.gateway.conftest import Connect
 
 
-async def answers_to(client: McpClient, line: bytes) -> list[dict[str, Any]]:
-    """All answers to a line. A call and a ping after it mark the end: one goes the long way, one the short."""
+async def answers_to(client: McpClient, line: bytes, expected: int = 1) -> list[dict[str, Any]]:
+    """All answers to a line, once `expected` have come. A call and a ping after them show that no more do."""
     before = len(client.lines)
+
+    def answers() -> list[dict[str, Any]]:
+        frames = [json.loads(got) for got in client.lines[before:]]
+        return [frame for frame in frames if "id" in frame and frame["id"] not in ("call-after", "ping-after")]
+
     await client.send(line)
-    marks = {"call-after", "ping-after"}
-    await client.request("tools/call", {"name": "fx__text", "arguments": {}}, id_="call-after")
+    await client.until(lambda: len(answers()) >= expected)
+    await client.request("tools/call", {"name": "fx__params", "arguments": {}}, id_="call-after")
     await client.request("ping", id_="ping-after")
-    frames = [json.loads(got) for got in client.lines[before:]]
-    return [frame for frame in frames if "id" in frame and frame["id"] not in marks]
+    return answers()
 
 
 async def test_malformed_lines(connect: Connect, subtests: pytest.Subtests) -> None:
@@ -28,7 +32,7 @@ async def test_malformed_lines(connect: Connect, subtests: pytest.Subtests) -> N
     client = await connect("2025-06-18")
     for row in rows("malformed"):
         with subtests.test(case=case(row)):
-            got = await answers_to(client, line_of(row))
+            got = await answers_to(client, line_of(row), len(row["answers"]))
             assert [frame["id"] for frame in got] == [answer["id"] for answer in row["answers"]], got
             for frame, wanted in zip(got, row["answers"], strict=True):
                 if "error" in wanted:

@@ -79,14 +79,20 @@ async def test_a_subscription_without_its_filter_is_refused(connect: Connect) ->
 
 async def test_input_required_passes_through_a_stateless_upstream(connect: Connect) -> None:
     client = await connect(None, ready=("stateless__elicit",))
-    first = (await client.call("stateless__elicit", {"a": 1})).result
+    able: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    first = (await client.call("stateless__elicit", {"a": 1}, _meta=able)).result
     assert first["resultType"] == "input_required"
     request = first["inputRequests"]["q"]
     assert (request["method"], request["params"]["message"]) == ("elicitation/create", "sure?")
     given = {"action": "accept", "content": {"ok": True}}
     again = {"inputResponses": {"q": given}, "requestState": first["requestState"]}
-    answer = await client.call("stateless__elicit", {"a": 1}, **again)
+    answer = await client.call("stateless__elicit", {"a": 1}, _meta=able, **again)
     assert json.loads(answer.text) == given
+
+
+async def test_a_client_that_cannot_be_asked_is_not(connect: Connect) -> None:
+    client = await connect(None, ready=("stateless__elicit",))
+    assert (await client.call("stateless__elicit", {"a": 3})).code == -32021
 
 
 async def test_a_handshake_client_is_asked_instead(connect: Connect) -> None:

@@ -57,7 +57,7 @@ class TooLong(Exception):
 
 @dataclass
 class Known:
-    """What was found out about the containers of one document: their parts as records, and which parts answer the query."""
+    """What was found out about the containers of a document: their parts as records, and which answer the query."""
 
     sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
     matches: dict[Node, list[int]] = field(default_factory=dict)
@@ -125,6 +125,13 @@ class Projection:
         cut = cut if cut > 0 and limit - cut < 5 else limit
         cut = safe_cut(text, cut, 1)
         return jsontext.quote(f"{text[:cut]}…+{len(text) - cut}" if counted else f"{text[:cut]}…")
+
+    def _asked(self, node: Node, depth: int, asked: bool) -> str:
+        """A value, its strings cut around the answer where it was chosen for that."""
+        before, self.asked = self.asked, self.asked or (asked and bool(self.query))
+        value = self.render(node, depth)
+        self.asked = before
+        return value
 
     def _around(self, text: str, limit: int) -> str:
         """The part of a long text that answers the query; `""` where none does, or where its beginning does."""
@@ -194,7 +201,7 @@ class Projection:
         for at in later:
             if at > before + 1:
                 parts.append(jsontext.quote(f"…+{at - before - 1} items"))
-            parts.append(self.render(items[at], depth + 1))
+            parts.append(self._asked(items[at], depth + 1, True))
             before = at
         return ",".join(parts)
 
@@ -220,9 +227,7 @@ class Projection:
         parts: list[str] = []
         for at, record in enumerate(found):
             if at in whole:
-                before, self.asked = self.asked, self.asked or at in asked
-                value = self.render(record.node, depth + 1)
-                self.asked = before
+                value = self._asked(record.node, depth + 1, at in asked)
                 parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
             elif rest:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)

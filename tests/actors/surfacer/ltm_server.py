@@ -3,7 +3,7 @@
 Plain JSON-RPC over stdio without any package, so that it starts at once. Like a server with rank fusion it returns its
 memories for *any* query, the first with score 1/61. The script is read anew at every call:
 `behaviour` is `ok`, `error` (an `Error:` text), `hang`, `crash`, `garbage`, `rpc_error`; `tools` and `version` replace
-what it advertises; `compose` and `scratch` answer `mem_do`.
+what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def do(script: dict[str, Any], arguments: dict[str, Any]) -> str:
         return json.dumps(script["version"])
     if action == "context_compose" and "compose" in script:
         return json.dumps(script["compose"])
+    if action == "candidate_propose" and "proposed" in script:
+        return json.dumps(script["proposed"])
     if action == "scratch_get" and "scratch" in script:
         return str(script["scratch"])
     if action == "increment_access":

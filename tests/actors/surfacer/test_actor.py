@@ -18,6 +18,8 @@ from actors.surfacer.messages import (
     ClearSurfacingCache,
     GetShown,
     GetSurfacerHealth,
+    Proposal,
+    ProposeMemory,
     SearchMemory,
     Surface,
 )
@@ -175,6 +177,41 @@ async def test_a_server_without_mem_add_takes_no_notes(home: Place) -> None:
     async with running(home) as bus:
         with pytest.raises(Refused, match="mem_add"):
             await bus.ask(AddMemory(content="Deploys stop on Friday."), timeout=5)
+
+
+async def propose(bus: Bus, content: str, **fields: str) -> Proposal:
+    return await bus.ask(ProposeMemory(content=content, **fields), timeout=5)
+
+
+async def test_a_proposal_goes_to_the_review_queue(home: Place, ltm: ScriptedLtm) -> None:
+    can = {"capabilities": {"candidate_propose": {"schema_version": 1}}}
+    ltm.tell(version=can, proposed={"candidate_id": "c1", "status": "pending"})
+    async with running(home) as bus:
+        first = await propose(bus, "Deploys stop on Friday.", source_ref="chat 7")
+        assert (first.ok, json.loads(first.answer.data)) == (True, {"candidate_id": "c1", "status": "pending"})
+        await propose(bus, "Deploys stop on Friday.", source_ref="chat 7")
+        await propose(bus, "Deploys stop on Friday.", idempotency_key="mine")
+        sent = [c["params"] for c in ltm.calls("mem_do") if c["action"] == "candidate_propose"]
+        assert sent[0] == sent[1]
+        assert sent[0]["source_ref"] == "chat 7"
+        assert 1 <= len(sent[0]["source"]) <= 128
+        assert 1 <= len(sent[0]["idempotency_key"]) <= 256
+        assert sent[2]["idempotency_key"] == "mine"
+        assert "source_ref" not in sent[2]
+
+
+async def test_what_cannot_be_proposed_says_why(home: Place, ltm: ScriptedLtm) -> None:
+    async with running(home) as bus:
+        assert (await propose(bus, "Deploys stop on Friday.")).reason == "formation_unsupported"
+        assert (await propose(bus, "The password is hunter2-horse!")).reason == "sensitive_content"
+        for content, fields in ((" ", {}), ("x" * 2001, {}), ("x", {"source_ref": "x" * 513})):
+            with pytest.raises(Refused):
+                await propose(bus, content, **fields)
+    ltm.tell(version={"capabilities": {"candidate_propose": {"schema_version": 1}}})
+    async with running(home) as bus:
+        refused = await propose(bus, "Deploys stop on Friday.")
+        assert (refused.ok, refused.reason) == (False, "ltm_error")
+    assert not any("hunter2" in str(call) for call in ltm.calls("mem_do"))
 
 
 async def test_helpful_memories_are_boosted_once_per_event(home: Place, ltm: ScriptedLtm) -> None:

@@ -14,9 +14,11 @@ import pytest
 
 from actors.surfacer.messages import Boost, GetShown, ShownEvent
 from actors.telemetry.actor import TelemetryActor
-from actors.telemetry.messages import Query
+from actors.telemetry.messages import ProgressiveReadEvent, Query
 from actors.tuner.actor import TunerActor
 from actors.tuner.messages import (
+    AcceptRecommendation,
+    GetRecommendations,
     MemoryRating,
     RateSurfacing,
     Rating,
@@ -29,6 +31,7 @@ from bus.actor import Actor, Context, handles
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.errors import BusError, PeerUnavailable
+from bus.outbox import Outbox
 from config.place import Place
 from tests.eventually import eventually
 
@@ -268,3 +271,77 @@ async def test_it_runs_as_a_process_and_remembers_after_a_kill(
     client.close()
     await tuner.stop(drain=0.1)
     await surfacer.stop(drain=0.1)
+
+
+async def report(bus: Bus, count: int) -> None:
+    for _ in range(count):
+        request = ReportCompression(server="fs", tool="read", missing="the second half", kind="truncated")
+        await bus.ask(request, timeout=10)
+
+
+async def test_recommendations_follow_feedback_until_they_are_accepted(bus: Bus, surfacer: Surfacer) -> None:
+    configuration = {"upstream_servers": {"fs": {"prefix": "fs", "command": "x"}}}
+    surfacer.place.config_file.write_text(json.dumps(configuration))
+    assert (await bus.ask(GetRecommendations(), timeout=10)).items == ()
+    for number in range(3):
+        await rate(bus, f"s{number}", ("", "not_relevant"))
+    await report(bus, 3)
+
+    async def about(tool: str | None = None, hours: float = 24.0) -> list[str]:
+        found = await bus.ask(GetRecommendations(since_hours=hours, tool=tool), timeout=10)
+        return [item.about for item in found.items]
+
+    while await about() != ["surfacing", "budget"]:  # the tuner has not read the configuration yet
+        await asyncio.sleep(0.05)
+    assert await about("fs__read") == await about("read") == ["surfacing", "budget"]
+    assert await about("") == await about("fs__write") == await about(hours=0) == []
+
+    accept = AcceptRecommendation(server="fs", tool="read", about="surfacing", min_score=0.4)
+    await bus.ask(accept, timeout=10)
+    assert await about() == ["budget"]
+    await bus.ask(AcceptRecommendation(server="fs", tool="read", about="budget"), timeout=10)
+    assert await about() == []
+    async for tuning in bus.watch(WatchTuning()):
+        assert tuning.min_scores == {"fs__read": 0.4}
+        break
+    await until_rows(bus, "SELECT tool, old, new FROM tuning", [["fs__read", 0.35, 0.4]])
+    await report(bus, 3)
+    assert await about() == ["budget"]
+
+
+async def test_follow_up_reads_count_where_telemetry_answers(bus: Bus, surfacer: Surfacer) -> None:
+    configuration = {"upstream_servers": {"fs": {"prefix": "fs", "command": "x"}}}
+    surfacer.place.config_file.write_text(json.dumps(configuration))
+    outbox = Outbox(bus)
+    for number in range(5):
+        for follow_up in (False, True):
+            outbox.add(
+                ProgressiveReadEvent(
+                    key_digest=f"k{number}",
+                    server="fs",
+                    tool="read",
+                    offset=16_000 * follow_up,
+                    served_chars=16_000,
+                    total_chars=90_000,
+                    follow_up=follow_up,
+                )
+            )
+    await outbox.close(10)
+    while not (found := await bus.ask(GetRecommendations(), timeout=10)).items:
+        await asyncio.sleep(0.05)
+    [item] = found.items
+    assert item.what == "raise max_result_chars 16,000 → 32,000"
+    assert item.why.startswith("100% of 5 shortened responses were read on")
+    assert not found.without_follow_ups
+
+
+async def test_without_telemetry_only_feedback_is_looked_at(place: Place) -> None:
+    tuner = TunerActor(place)
+    await tuner.start()
+    client = Bus(Runtime(place.runtime), "test")
+    try:
+        found = await client.ask(GetRecommendations(), timeout=20)
+        assert (found.items, found.without_follow_ups) == ((), True)
+    finally:
+        client.close()
+        await tuner.stop(drain=0.1)

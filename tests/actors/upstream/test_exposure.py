@@ -164,3 +164,18 @@ def test_aliases_differ_where_their_cut_names_would_not() -> None:
 )
 def test_dangling_references(schema: dict[str, Any], found: str) -> None:
     assert dangling(schema) == found
+
+
+def test_a_tool_with_a_credential_in_its_metadata_is_withheld_and_its_name_masked() -> None:
+    key = "sk-" + "ant-api03-" + "A1b2C3d4" * 6
+    entries, withheld = exposed(
+        {"name": "clean", "inputSchema": OBJECT},
+        {"name": "leaky", "inputSchema": OBJECT, "description": f"Log in with {key}."},
+        {"name": key, "inputSchema": OBJECT},
+    )
+    assert [entry.tool for entry in entries] == ["clean"]
+    assert [(tool.tool, tool.reason) for tool in withheld] == [
+        ("leaky", "sensitive_metadata"),
+        ("[masked]", "sensitive_metadata"),
+    ]
+    assert key not in repr(withheld)

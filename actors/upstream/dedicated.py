@@ -1,0 +1,94 @@
+"""Servers of one client's own (`session: dedicated`): started at its first use of them, ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from actors.upstream.connection import Server
+from actors.upstream.sessions import ClientSession, OwnLink, askable
+from bus.log import Log
+from config.place import Place
+
+
+@dataclass
+class _Own:
+    server: Server
+    pattern: Server
+
+
+class Dedicated:
+    """One server process per session and upstream.
+
+    Args:
+        place: where process groups are written down and OAuth tokens are kept.
+    """
+
+    def __init__(self, place: Place, log: Log) -> None:
+        self._place = place
+        self._log = log
+        self._own: dict[tuple[str, str], _Own] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def server(self, pattern: Server, session: ClientSession, capabilities: bytes, max_bytes: int) -> Server:
+        """The session's own server.
+
+        Args:
+            pattern: the pool's entry of this upstream, which holds its settings and its tools.
+            capabilities: JSON of what the client declares; that of the first call counts.
+        """
+        key = (session.id, pattern.name)
+        found = self._own.get(key)
+        if found is not None and found.pattern is pattern:
+            found.server.settings = pattern.settings
+            return found.server
+        if found is not None:
+            self._end(found.server)
+        declared = askable(capabilities)
+
+        def changed() -> None:
+            """What the server lists is advertised to everybody: the catalogue is one."""
+            if server.knows_tools and server.tools != pattern.tools:
+                pattern.take_tools(server.tools)
+
+        server = Server(
+            pattern.name,
+            pattern.settings,
+            kept=None,
+            place=self._place,
+            max_bytes=max_bytes,
+            log=self._log,
+            on_change=changed,
+            link=OwnLink(session, declared),
+            capabilities=declared,
+            cwd=session.cwd,
+        )
+        server.probes = pattern.probes
+        self._own[key] = _Own(server, pattern)
+        return server
+
+    def of(self, session: str) -> list[Server]:
+        """What is running for a session."""
+        return [own.server for (owner, _), own in self._own.items() if owner == session]
+
+    def end(self, session: str) -> None:
+        """Ends the servers of a client that has left."""
+        for key in [key for key in self._own if key[0] == session]:
+            self._end(self._own.pop(key).server)
+
+    def keep(self, patterns: dict[str, Server]) -> None:
+        """Ends the servers whose upstream has changed or is gone."""
+        for key, own in list(self._own.items()):
+            if patterns.get(key[1]) is not own.pattern:
+                self._end(self._own.pop(key).server)
+
+    async def stop(self) -> None:
+        for own in self._own.values():
+            self._end(own.server)
+        self._own.clear()
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    def _end(self, server: Server) -> None:
+        task = asyncio.get_running_loop().create_task(server.stop())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)

@@ -1,0 +1,70 @@
+"""What both HTTP transports of upstream servers share: the client, and errors in words that tell no secret."""
+
+from __future__ import annotations
+
+import httpx2
+
+from bus.errors import ConfigError
+from bus.rpc import RpcError
+from config.schema_upstream import UpstreamSettings
+
+WRITE_SECONDS = 30.0
+IDLE_SECONDS = 3.0
+"""Servers close idle connections after some 5 s; a request must not meet one that is about to go."""
+
+
+def make_client(settings: UpstreamSettings, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+    """The HTTP client of one server. Reading has no limit of its own: each call has one.
+
+    Reads certificates from disk, so it is called off the event loop.
+
+    Raises:
+        ConfigError: the address or a header cannot be used.
+    """
+    check_address(settings.url)
+    for key, value in (settings.headers or {}).items():
+        if not key.isascii() or not value.isascii() or any(not char.isprintable() for char in key + value):
+            raise ConfigError(f"the value of its header {key} holds characters that no HTTP header can have")
+    return httpx2.AsyncClient(
+        headers=settings.headers,
+        auth=auth,
+        timeout=httpx2.Timeout(None, connect=settings.connect_timeout_seconds, write=WRITE_SECONDS),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=IDLE_SECONDS),
+    )
+
+
+def check_address(url: str) -> None:
+    """Raises ConfigError unless it is an http(s) address."""
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        raise ConfigError("its url is no address; write https://HOST/PATH") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigError("its url must start with http:// or https:// and name a host")
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port: what may be shown of an address, whose path and query can hold a key."""
+    parsed = httpx2.URL(url)
+    return f"{parsed.scheme}://{parsed.netloc.decode('ascii').rpartition('@')[2]}"
+
+
+def transport_text(error: Exception, url: str) -> str:
+    """What went wrong between us and the server, in one line."""
+    match error:
+        case httpx2.ConnectTimeout():
+            return f"{origin(url)} does not answer"
+        case httpx2.ConnectError():
+            return f"cannot connect to {origin(url)}: {str(error).splitlines()[0] if str(error) else 'refused'}"
+        case _:
+            return f"the connection to {origin(url)} broke ({type(error).__name__})"
+
+
+def status_error(status: int, url: str, server: str) -> RpcError:
+    """The error of a request that was answered with a failing status and without a JSON-RPC error."""
+    if status in (401, 403):
+        fix = f"log in with `mms login {server}`, or set its headers"
+        return RpcError(f"{origin(url)} refused our credentials (HTTP {status}); {fix}")
+    if 300 <= status < 400:
+        return RpcError(f"{origin(url)} redirects elsewhere (HTTP {status}); set its url to the final address")
+    return RpcError(f"{origin(url)} answered HTTP {status}")

@@ -1,0 +1,63 @@
+"""What a server of the stateless era reports by itself: one `subscriptions/listen` that follows what is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from actors.upstream.era import STATELESS
+from actors.upstream.handshake import Session
+from bus import jsonrpc
+from bus.errors import BusError
+from bus.rpc import Rpc
+
+AGAIN_SECONDS = 1.0
+"""Wait before listening again when the server has ended the subscription."""
+_CHANGES = (("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged"))
+
+
+class Listening:
+    """The open subscription on one connection.
+
+    Args:
+        uris: the resources whose changes are wanted now.
+    """
+
+    def __init__(self, peer: Rpc, session: Session, uris: Callable[[], set[str]]) -> None:
+        self._peer = peer
+        self._session = session
+        self._uris = uris
+        self._number = 0
+        self._again: asyncio.TimerHandle | None = None
+
+    def renew(self) -> None:
+        """Listens to what is wanted now. The new subscription begins before the old one ends, so nothing is missed."""
+        wanted: dict[str, object] = {
+            key: True for feature, key in _CHANGES if self._session.offers(feature, "listChanged")
+        }
+        uris = sorted(self._uris())
+        if uris:
+            wanted["resourceSubscriptions"] = uris
+        old, self._number = self._number, 0
+        if wanted:
+            params = STATELESS.params(jsonrpc.encode({"notifications": wanted}))
+            self._number, future = self._peer.start("subscriptions/listen", params)
+            number = self._number
+            future.add_done_callback(lambda done: self._ended(number, done))
+        if old:
+            self._peer.cancel(old, "another subscription has taken its place")
+
+    def close(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+
+    def _ended(self, number: int, future: asyncio.Future[bytes]) -> None:
+        if future.cancelled() or future.exception() is not None or number != self._number:
+            return  # replaced; or the server does not do this, or is gone
+        self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._listen_again)
+
+    def _listen_again(self) -> None:
+        try:
+            self.renew()
+        except BusError:
+            return  # the connection is closed; the next one listens anew

@@ -1,0 +1,228 @@
+"""The clients behind the pool: what each wants to hear, what it has been asked, and the way to it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from actors.upstream.library_messages import LOG_LEVELS, Attend, ServerMessage
+from actors.upstream.messages import UpstreamUnavailable
+from bus import jsonrpc
+from bus.errors import Refused
+from bus.log import Log
+from bus.rpc import RpcError
+
+ATTEND_SECONDS = 5.0
+"""How long a request waits for the lease of its client to arrive (after a restart of the pool)."""
+MAX_WAITING = 1_000
+"""Messages that a gateway may be behind before further ones are dropped."""
+ASKABLE = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+"""What a server may ask its client, and the capability that allows it."""
+_EVERYBODY = ("notifications/prompts/list_changed", "notifications/resources/list_changed")
+_UPDATED = "notifications/resources/updated"
+_MESSAGE = "notifications/message"
+
+
+class ClientSession:
+    """One client of a gateway, for as long as the gateway attends.
+
+    Attributes:
+        calls: requests in flight, by server.
+    """
+
+    def __init__(self, attend: Attend, log: Log) -> None:
+        self.id = attend.session
+        self.cwd = attend.cwd
+        self.level = attend.log_level
+        self.subscriptions = set(attend.subscriptions)
+        self.calls: dict[str, int] = {}
+        self._log = log
+        self._queue: asyncio.Queue[ServerMessage] = asyncio.Queue(MAX_WAITING)
+        self._numbers = itertools.count(1)
+        self._questions: dict[int, asyncio.Future[bytes]] = {}
+
+    async def messages(self) -> AsyncIterator[ServerMessage]:
+        while True:
+            yield await self._queue.get()
+
+    def tell(self, message: ServerMessage) -> None:
+        try:
+            self._queue.put_nowait(message)
+        except asyncio.QueueFull:
+            self._log.warning("message_dropped", server=message.server, method=message.method)
+
+    def ask(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes]:
+        """Passes a request of a server to the client."""
+        number = next(self._numbers)
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._questions[number] = future
+        future.add_done_callback(lambda done: self._over(server, number, done))
+        self.tell(ServerMessage(server=server, method=method, params=params, number=number))
+        return future
+
+    def answer(self, number: int, result: bytes | None, error: bytes | None) -> None:
+        future = self._questions.get(number)
+        if future is None or future.done():
+            return  # taken back meanwhile
+        if result is not None:
+            future.set_result(result)
+        else:
+            future.set_exception(RpcError("the client refused", raw=error or b""))
+
+    def wants(self, level: str) -> bool:
+        """Whether a log message of this level is to be shown; a client that never said decides for itself."""
+        if not self.level or level not in LOG_LEVELS:
+            return True
+        return LOG_LEVELS.index(level) >= LOG_LEVELS.index(self.level)
+
+    def close(self) -> None:
+        for future in list(self._questions.values()):
+            future.cancel()
+
+    def _over(self, server: str, number: int, future: asyncio.Future[bytes]) -> None:
+        self._questions.pop(number, None)
+        if future.cancelled():
+            self.tell(ServerMessage(server=server, method="notifications/cancelled", number=number))
+
+
+class Sessions:
+    """All of them. Is the `Link` of servers that they share."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._sessions: dict[str, ClientSession] = {}
+        self._opened = asyncio.Event()
+
+    def open(self, attend: Attend) -> ClientSession:
+        session = self._sessions[attend.session] = ClientSession(attend, self._log)
+        self._opened.set()
+        self._opened = asyncio.Event()
+        return session
+
+    def close(self, session: ClientSession) -> bool:
+        """Forgets a session; false when it has been opened anew meanwhile."""
+        session.close()
+        if self._sessions.get(session.id) is not session:
+            return False
+        del self._sessions[session.id]
+        return True
+
+    def get(self, name: str) -> ClientSession | None:
+        return self._sessions.get(name)
+
+    async def wait(self, name: str) -> ClientSession:
+        """Raises UpstreamUnavailable: the gateway of this session does not attend."""
+        try:
+            async with asyncio.timeout(ATTEND_SECONDS):
+                while name not in self._sessions:
+                    await self._opened.wait()
+        except TimeoutError:
+            raise UpstreamUnavailable("a server of one's own needs a client that stays connected; try again") from None
+        return self._sessions[name]
+
+    # Link
+
+    def said(self, server: str, method: str, params: bytes) -> None:
+        if method == _UPDATED:
+            uri = uri_of(params)
+            hearers = [s for s in self._sessions.values() if follows(s, server, uri)]
+        elif method in _EVERYBODY:
+            hearers = list(self._sessions.values())
+        elif method == _MESSAGE:
+            hearers = self._addressee(server, level_of(params))
+        else:
+            return
+        for session in hearers:
+            session.tell(ServerMessage(server=server, method=method, params=params))
+
+    def asked(self, server: str, method: str, params: bytes) -> None:
+        """A shared session cannot tell whose call a request belongs to, so nobody is asked."""
+
+    def subscribed(self, server: str, without: ClientSession | None = None) -> set[str]:
+        others = [session for session in self._sessions.values() if session is not without]
+        return {uri for session in others for name, uri in session.subscriptions if name == server}
+
+    def log_level(self) -> str:
+        levels = [session.level for session in self._sessions.values() if session.level]
+        return min(levels, key=LOG_LEVELS.index, default="")
+
+    def _addressee(self, server: str, level: str) -> list[ClientSession]:
+        """Whom a log message of a shared server is for. It may tell of a call, so it goes to the only client that can
+        have caused it, or to nobody."""
+        callers = [session for session in self._sessions.values() if session.calls.get(server)]
+        candidates = callers or list(self._sessions.values())
+        if len(candidates) != 1:
+            self._log.info("upstream_message_undelivered", server=server, level=level, candidates=len(candidates))
+            return []
+        return [session for session in candidates if session.wants(level)]
+
+
+class OwnLink:
+    """The `Link` of a server that is dedicated to one session."""
+
+    def __init__(self, session: ClientSession, capabilities: bytes) -> None:
+        self._session = session
+        declared = jsonrpc.value(capabilities)
+        self._declared = declared if isinstance(declared, dict) else {}
+
+    def said(self, server: str, method: str, params: bytes) -> None:
+        if method == _MESSAGE and not self._session.wants(level_of(params)):
+            return
+        if method in (_UPDATED, _MESSAGE, *_EVERYBODY):
+            self._session.tell(ServerMessage(server=server, method=method, params=params))
+
+    def asked(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes] | None:
+        if ASKABLE.get(method) not in self._declared:
+            return None
+        return self._session.ask(server, method, params)
+
+    def subscribed(self, server: str) -> set[str]:
+        return {uri for name, uri in self._session.subscriptions if name == server}
+
+    def log_level(self) -> str:
+        return self._session.level
+
+
+def askable(capabilities: bytes) -> bytes:
+    """Of the capabilities that a client declares, those that let a server ask it something."""
+    if not capabilities:
+        return b"{}"
+    parts = jsonrpc.members(capabilities)
+    return jsonrpc.encode({name: parts[name] for name in ASKABLE.values() if bytes(parts.get(name, b""))[:1] == b"{"})
+
+
+def check_level(level: str) -> None:
+    """Raises Refused for a level that the protocol does not have."""
+    if level not in LOG_LEVELS:
+        raise Refused(f"no such log level; it is one of {', '.join(LOG_LEVELS)}")
+
+
+def follows(session: ClientSession, server: str, uri: str) -> bool:
+    """Whether a change of `uri` is reported to it: subscribed to it, or to something that contains it."""
+    return any(
+        name == server and (uri == wanted or uri.startswith(wanted.rstrip("/") + "/"))
+        for name, wanted in session.subscriptions
+    )
+
+
+def uri_of(params: bytes) -> str:
+    return _string(params, "uri")
+
+
+def level_of(params: bytes) -> str:
+    return _string(params, "level")
+
+
+def _string(params: bytes, name: str) -> str:
+    try:
+        value = jsonrpc.value(jsonrpc.members(params).get(name, msgspec.Raw(b'""')))
+    except msgspec.MsgspecError:
+        return ""
+    return value if isinstance(value, str) else ""

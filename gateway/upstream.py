@@ -1,0 +1,234 @@
+"""The way to a server: over the bus, with a repeat where that is safe, and with the server's questions answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from actors.upstream.library_messages import AnswerServer, AskServer
+from actors.upstream.messages import CallResult, CallTool, Progress
+from bus import jsonrpc
+from bus.client import Bus
+from bus.errors import BusError, Busy, PeerRestarted, PeerUnavailable
+from bus.message import Blob
+from bus.rpc import RpcError
+from gateway.interim import MAX_ROUNDS, STATE_PREFIX, Open, for_handshake, interim
+from gateway.session import Session
+
+CLUSTER_START_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+AGAIN_SECONDS = 0.1
+"""Wait before a server that gave nothing but a state is asked again; doubles."""
+
+Asked = CallTool | AskServer
+
+
+class Upstream:
+    """Takes requests to servers.
+
+    Args:
+        start_cluster: starts the cluster when it is gone; blocks for a moment.
+        dedicated: whether a server's processes belong to one client each, and may ask it.
+    """
+
+    def __init__(self, bus: Bus, start_cluster: Callable[[], None], dedicated: Callable[[str], bool]) -> None:
+        self.bus = bus
+        self._start_cluster = start_cluster
+        self._dedicated = dedicated
+        self._starting = asyncio.Lock()
+
+    async def ask(
+        self,
+        request: Asked,
+        *,
+        label: str,
+        read_only: bool,
+        timeout: float,
+        trace_id: str = "",
+        on_progress: Callable[[bytes], None] | None = None,
+        client: Session | None = None,
+        stateless: bool = False,
+        inputs: dict[str, msgspec.Raw] | None = None,
+    ) -> CallResult:
+        """Asks a server.
+
+        Args:
+            label: what people call the request.
+            timeout: seconds for everything.
+            client: who can be asked for input.
+            inputs: `inputResponses` and `requestState` of a stateless client that comes back with its input.
+
+        Returns:
+            the answer. For a stateless client it may be an interim result (`gateway.interim`).
+
+        Raises:
+            BusError.
+        """
+        if client is None:
+            return await self._once(request, label, read_only, timeout, trace_id, on_progress)
+        if stateless:
+            if self._dedicated(request.server):
+                return await self._parkable(
+                    request, label, read_only, timeout, trace_id, on_progress, client, inputs or {}
+                )
+            if inputs:
+                request = _with(request, inputs)
+            return await self._once(request, label, read_only, timeout, trace_id, on_progress)
+        answer = await self._once(request, label, read_only, timeout, trace_id, on_progress)
+        members = interim(answer.result.data) if answer.result is not None else None
+        wait = AGAIN_SECONDS
+        for _ in range(MAX_ROUNDS):
+            if members is None:
+                return answer
+            given = {"requestState": members["requestState"]} if "requestState" in members else {}
+            if "inputRequests" in members:
+                given["inputResponses"] = msgspec.Raw(await _inputs(client, members["inputRequests"]))
+            else:
+                await asyncio.sleep(wait)
+                wait *= 2
+            repeated = _with(request, given)
+            answer = await self._once(repeated, label, read_only, timeout, trace_id, on_progress)
+            members = interim(answer.result.data) if answer.result is not None else None
+        if members is None:
+            return answer
+        raise BusError(f"upstream {request.server} asked for input more than {MAX_ROUNDS} times for {label}")
+
+    async def answer(self, client: Session, number: int, reply: asyncio.Future[bytes]) -> None:
+        """Waits for the client's reply and takes it to the server."""
+        try:
+            result, error = Blob(await reply), None
+        except RpcError as refused:
+            result, error = None, Blob(refused.raw or _refusal("the client did not answer"))
+        answer = AnswerServer(session=client.name, number=number, result=result, error=error)
+        await self.bus.ask(answer, timeout=ANSWER_SECONDS)
+
+    async def refuse(self, client: Session, number: int, method: str) -> None:
+        """Tells a server that its client cannot be asked this."""
+        error = Blob(_refusal(f"{method} is not supported by the client"))
+        await self.bus.ask(AnswerServer(session=client.name, number=number, error=error), timeout=ANSWER_SECONDS)
+
+    async def _parkable(
+        self,
+        request: Asked,
+        label: str,
+        read_only: bool,
+        timeout: float,
+        trace_id: str,
+        on_progress: Callable[[bytes], None] | None,
+        client: Session,
+        inputs: dict[str, msgspec.Raw],
+    ) -> CallResult:
+        """A request that is parked while its server waits for the client's input."""
+        state = jsonrpc.value(inputs["requestState"]) if "requestState" in inputs else ""
+        if isinstance(state, str) and state.startswith(STATE_PREFIX):
+            parked_before = client.parking.resume(state, request.server)
+            if parked_before is None:
+                data = {"reason": "invalid_request_state"}
+                error = jsonrpc.error_object(jsonrpc.INVALID_PARAMS, "Invalid or expired requestState", data)
+                return CallResult(error=Blob(error))
+            entry = parked_before
+            entry.on_progress = on_progress
+            await self._respond(client, entry, inputs)
+        else:
+            if inputs:
+                request = _with(request, inputs)
+            entry = Open(request.server, on_progress)
+            asked = self._once(request, label, read_only, timeout, trace_id, entry.progressed)
+            entry.task = asyncio.get_running_loop().create_task(asked)
+            client.parking.add(entry)
+        parked = False
+        news = asyncio.get_running_loop().create_task(entry.news.wait())
+        try:
+            await asyncio.wait({entry.task, news}, return_when=asyncio.FIRST_COMPLETED)
+            if entry.task.done():
+                return entry.task.result()
+            parked = True
+            return CallResult(result=Blob(client.parking.park(entry)))
+        finally:
+            news.cancel()
+            if not parked:
+                client.parking.leave(entry)
+
+    async def _respond(self, client: Session, entry: Open, inputs: dict[str, msgspec.Raw]) -> None:
+        """Takes what the client gave to the server; what it left out will be asked again."""
+        given = jsonrpc.members(inputs.get("inputResponses", b"{}"))
+        for key, raw in given.items():
+            number = int(key) if key.isdigit() else 0
+            if entry.questions.pop(number, None) is not None:
+                answer = AnswerServer(session=client.name, number=number, result=Blob(bytes(raw)))
+                await self.bus.ask(answer, timeout=ANSWER_SECONDS)
+        if entry.questions:
+            entry.news.set()
+
+    async def _once(
+        self,
+        request: Asked,
+        label: str,
+        read_only: bool,
+        timeout: float,
+        trace_id: str,
+        on_progress: Callable[[bytes], None] | None,
+    ) -> CallResult:
+        """One request over the bus; the cluster is started for it if it is gone."""
+
+        def on_item(item: Progress) -> None:
+            if on_progress is not None:
+                on_progress(item.params)
+
+        try:
+            return await self.bus.ask(request, timeout=timeout, trace_id=trace_id, on_item=on_item)
+        except PeerRestarted:
+            if not read_only:
+                what = f"the upstream pool was restarted while {label} was running"
+                raise PeerRestarted(f"{what}; it may have taken effect, so it was not repeated") from None
+        except Busy:
+            raise
+        except PeerUnavailable:  # nothing has been sent, so even a write may be sent now
+            await self._revive()
+        return await self.bus.ask(
+            request, timeout=timeout, trace_id=trace_id, on_item=on_item, wait=CLUSTER_START_SECONDS
+        )
+
+    async def _revive(self) -> None:
+        """Starts the cluster if nobody else has by now."""
+        async with self._starting:
+            if not self.bus.is_connected("upstream"):
+                await asyncio.to_thread(self._start_cluster)
+
+
+async def _inputs(client: Session, requests: msgspec.Raw) -> bytes:
+    """JSON of `inputResponses`: what the client answers to each embedded request, asked one after the other.
+
+    Raises:
+        BusError: it refused one, or cannot be asked.
+    """
+    given: dict[str, msgspec.Raw] = {}
+    for key, raw in jsonrpc.members(requests).items():
+        embedded = jsonrpc.members(raw)
+        method = jsonrpc.string(embedded["method"])
+        params = bytes(embedded["params"]) if "params" in embedded else None
+        if not client.initialized:
+            raise BusError(f"the server needs {method}, for which this client cannot be asked")
+        try:
+            given[key] = msgspec.Raw(await client.ask(method, for_handshake(method, params)))
+        except RpcError as error:
+            raise BusError(f"the server needs {method}, which the client refused: {_message(error)}") from None
+    return jsonrpc.encode(given)
+
+
+def _with(request: Asked, members: dict[str, msgspec.Raw]) -> Asked:
+    """The request with further members in its params."""
+    own: dict[str, Any] = {**jsonrpc.members(request.params.data), **members}
+    return msgspec.structs.replace(request, params=Blob(jsonrpc.encode(own)))
+
+
+def _message(error: RpcError) -> str:
+    found = jsonrpc.value(error.raw) if error.raw else {}
+    return str(found.get("message", "")) if isinstance(found, dict) else ""
+
+
+def _refusal(message: str) -> bytes:
+    return jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, message)
