@@ -159,20 +159,21 @@ class TelemetryActor(Actor):
     @handles(GetSelectionStats)
     async def selection_stats(self, request: GetSelectionStats, context: Context) -> SelectionStats:
         selections = self._selections
-        try:
-            found = await asyncio.to_thread(summary, selections.path)
-        except OSError as error:
-            raise StateError(f"the selection log {selections.path} cannot be read: {error.strerror}") from None
-        return SelectionStats(
+        # The counters first, so that the log holds at least what they say was written.
+        counted = SelectionStats(
             enabled=selections.settings.enabled,
             path=str(selections.path),
-            log=Blob(msgspec.json.encode(found)),
-            backups=tuple(path.name for path in await asyncio.to_thread(lambda: selections.backups)),
             written=selections.written,
             sampled_out=selections.sampled_out,
             redacted=selections.redacted,
             write_errors=selections.write_errors,
         )
+        try:
+            found = await asyncio.to_thread(summary, selections.path)
+        except OSError as error:
+            raise StateError(f"the selection log {selections.path} cannot be read: {error.strerror}") from None
+        backups = await asyncio.to_thread(lambda: tuple(path.name for path in selections.backups))
+        return msgspec.structs.replace(counted, log=Blob(msgspec.json.encode(found)), backups=backups)
 
     def _take(self, data: bytes) -> int:
         """Appends each line of a batch to the log it belongs to; returns how many are no events."""

@@ -7,12 +7,15 @@ Both refuse frames that a strict client would refuse, at the end of each test.
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from xprocess import ProcessStarter, XProcess
 
 from tests.eventually import eventually_blocking
 from tests.fixtures.home import Home
@@ -59,10 +62,21 @@ def repository(path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared_home() -> Iterator[Home]:
-    """The home of the shared cluster."""
+def shared_home(xprocess: XProcess) -> Iterator[Home]:
+    """The home of the shared cluster, which runs for all tests of the folder."""
     home = Home()
     home.configure(shared_servers(home))
+
+    class Cluster(ProcessStarter):
+        args: ClassVar[list[str]] = [sys.executable, "-P", "-m", "cli.supervise", "--pinned"]
+        env: ClassVar[dict[str, str]] = home.environment()
+        timeout = 60
+        terminate_on_interrupt = True
+
+        def startup_check(self) -> bool:
+            return home.mms("ps").returncode == 0
+
+    xprocess.ensure(f"cluster-{os.getpid()}", Cluster)
     yield home
     stopped = home.mms("down")
     left = home.processes()

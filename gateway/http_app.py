@@ -1,0 +1,359 @@
+"""Streamable HTTP: one address, POST for what the client says, GET for what nobody asked for, DELETE for goodbye.
+
+Each POST of the stateless era is a client of its own for as long as it is open. A client of the handshake era has a
+session, named by `Mcp-Session-Id`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+
+import msgspec
+from msgspec import UNSET
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from bus import jsonrpc
+from gateway.eras import HANDSHAKE_VERSIONS, META, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY
+from gateway.http_exchange import Client, Exchange, Outlet
+from gateway.http_guard import Denied, Guard
+from gateway.protocol import Protocol
+from gateway.session import Session
+
+PATH = "/mcp"
+MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_SESSIONS = 1_000
+IDLE_SECONDS = 3_600.0
+"""A session without requests and without a stream ends after this; its client is told so, and begins anew."""
+STREAM_AFTER_SECONDS = 5.0
+"""A reply that takes longer becomes a stream, so that something can be said meanwhile."""
+HEADER_MISMATCH = -32020
+STATUS = {
+    jsonrpc.PARSE_ERROR: 400,
+    jsonrpc.INVALID_REQUEST: 400,
+    jsonrpc.INVALID_PARAMS: 400,
+    jsonrpc.METHOD_NOT_FOUND: 404,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_VERSION: 400,
+    -32021: 400,  # a capability of the client is missing
+}
+"""HTTP status of an error in the stateless era; every other reply is a 200."""
+Leave = Callable[[], None]
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The member of the params that `Mcp-Name` repeats."""
+SESSION_HEADER = "mcp-session-id"
+VERSION_HEADER = "mcp-protocol-version"
+_CLIENT_INFO_KEY = META + "clientInfo"
+
+
+class _Refused(Exception):
+    """Ends a request with a JSON-RPC error and a status."""
+
+    def __init__(self, status: int, code: int, message: str, *, id_: bytes = b"null", data: object = UNSET) -> None:
+        super().__init__(message)
+        self.status = status
+        self.frame = jsonrpc.error(id_, jsonrpc.error_object(code, message, data))
+
+
+class _Stream(StreamingResponse):
+    """Server-sent events; calls `leave` when they are over, whoever ended them."""
+
+    def __init__(self, outlet: Outlet, leave: Leave, headers: dict[str, str]) -> None:
+        headers = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no", **headers}
+        super().__init__(outlet.events(), headers=headers, media_type="text/event-stream")
+        self._leave = leave
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()
+
+
+class HttpEdge:
+    """Serves the protocol to many clients.
+
+    Args:
+        name: of this gateway; leads the names of its sessions.
+    """
+
+    def __init__(self, name: str, protocol: Protocol, guard: Guard) -> None:
+        self._name = name
+        self._protocol = protocol
+        self._guard = guard
+        self._clients: dict[str, tuple[Client, Session]] = {}
+        self._passing: set[Session] = set()
+        self.app = Starlette(routes=[Route(PATH, self._serve, methods=["GET", "POST", "DELETE"])])
+
+    async def drain(self, seconds: float) -> None:
+        """Lets requests finish, and ends every stream."""
+        sessions = [*(session for _, session in self._clients.values()), *self._passing]
+        for client, _ in self._clients.values():
+            if client.stream is not None:
+                client.stream.end()
+        await asyncio.gather(*(self._protocol.drain(session, seconds) for session in sessions))
+        for id_ in list(self._clients):
+            self._end(id_)
+
+    async def _serve(self, request: Request) -> Response:
+        try:
+            self._guard.check(request.headers)
+            self._expire()
+            match request.method:
+                case "POST":
+                    return await self._post(request)
+                case "DELETE":
+                    id_ = self._session_id(request)
+                    self._end(id_)
+                    return Response(status_code=204)
+                case _:
+                    return self._listen(request)
+        except Denied as denied:
+            headers = {"www-authenticate": "Bearer"} if denied.status == 401 else None
+            return Response(f"{denied}\n", denied.status, headers, "text/plain")
+        except _Refused as refused:
+            return Response(refused.frame, refused.status, media_type="application/json")
+        except ClientDisconnect:
+            return Response(status_code=400)
+
+    async def _post(self, request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Denied(415, "the content type must be application/json")
+        body = await _body(request)
+        try:
+            frame, body = jsonrpc.parse(body.strip().replace(b"\n", b" ").replace(b"\r", b" "))
+        except jsonrpc.FrameError as error:
+            raise _Refused(400, error.code, error.message, id_=error.id) from None
+        if frame.method is not UNSET and frame.method != "initialize" and _is_stateless(frame, request):
+            return await self._stateless(request, frame, body)
+        return await self._handshake(request, frame, body)
+
+    # The stateless era.
+
+    async def _stateless(self, request: Request, frame: jsonrpc.Frame, body: bytes) -> Response:
+        if frame.id is UNSET:
+            return Response(status_code=202)  # closing a response is how a request is cancelled in this era
+        _check_headers(request, frame)
+        exchange = Exchange()
+        session = Session(f"{self._name}-{_identity(request, frame)}", exchange.send)
+        self._passing.add(session)
+        self._protocol.open(session)
+        self._protocol.handle(session, body)
+        _when_over(session, bytes(frame.id), exchange)
+
+        def leave() -> None:
+            self._passing.discard(session)
+            self._protocol.close(session)
+
+        return await _reply(request, exchange, leave, by_status=True)
+
+    # The handshake era.
+
+    async def _handshake(self, request: Request, frame: jsonrpc.Frame, body: bytes) -> Response:
+        headers = {}
+        if frame.method == "initialize" and frame.id is not UNSET:
+            id_ = self._begin()
+            headers[SESSION_HEADER] = id_
+        else:
+            id_ = self._session_id(request)
+            version = request.headers.get(VERSION_HEADER)
+            if version is not None and version not in HANDSHAKE_VERSIONS:
+                raise _Refused(400, jsonrpc.INVALID_REQUEST, f"unsupported {VERSION_HEADER}: {version}")
+        client, session = self._clients[id_]
+        client.seen = time.monotonic()
+        if frame.method is UNSET or frame.id is UNSET:
+            self._protocol.handle(session, body)
+            return Response(status_code=202)
+        request_id, token = bytes(frame.id), _progress_token(frame)
+        outlet = client.expect(request_id, token)
+        if outlet is None:
+            raise _Refused(400, jsonrpc.INVALID_REQUEST, "a request with this id is still open", id_=request_id)
+        self._protocol.handle(session, body)
+        _when_over(session, request_id, outlet)
+        if request_id not in session.in_flight and not outlet.over:
+            outlet.end()  # not a request that can be answered
+        return await _reply(request, outlet, lambda: client.forget(request_id, token), headers)
+
+    def _listen(self, request: Request) -> Response:
+        if "text/event-stream" not in _accepted(request):
+            raise Denied(406, "the client must accept text/event-stream")
+        client, _ = self._clients[self._session_id(request)]
+        outlet = client.listen()
+        return _Stream(outlet, lambda: client.deaf(outlet), {})
+
+    def _begin(self) -> str:
+        if len(self._clients) >= MAX_SESSIONS:
+            raise _Refused(503, jsonrpc.INTERNAL_ERROR, f"more than {MAX_SESSIONS} sessions; try again later")
+        id_ = secrets.token_urlsafe(24)
+        client = Client()
+        session = Session(f"{self._name}-{secrets.token_hex(4)}", client.send)
+        self._clients[id_] = client, session
+        self._protocol.open(session)
+        return id_
+
+    def _session_id(self, request: Request) -> str:
+        id_ = request.headers.get(SESSION_HEADER)
+        if id_ is None:
+            raise _Refused(400, jsonrpc.INVALID_REQUEST, f"{SESSION_HEADER} is missing; begin with initialize")
+        if id_ not in self._clients:
+            raise _Refused(404, jsonrpc.INVALID_REQUEST, "no such session; begin anew with initialize")
+        return id_
+
+    def _end(self, id_: str) -> None:
+        client, session = self._clients.pop(id_)
+        self._protocol.close(session)
+        client.close()
+
+    def _expire(self) -> None:
+        oldest = time.monotonic() - IDLE_SECONDS
+        for id_, (client, _) in list(self._clients.items()):
+            if client.seen < oldest and not client.busy:
+                self._end(id_)
+
+
+def _when_over(session: Session, id_: bytes, outlet: Outlet) -> None:
+    """Ends the reply also of a request that is never answered, a cancelled one say."""
+    task = session.in_flight.get(id_)
+    if task is not None:
+        task.add_done_callback(lambda _: outlet.end())
+
+
+async def _reply(
+    request: Request,
+    outlet: Outlet,
+    leave: Leave,
+    headers: dict[str, str] | None = None,
+    *,
+    by_status: bool = False,
+) -> Response:
+    """The response to a request: JSON when its answer comes soon and alone, else a stream.
+
+    Args:
+        leave: called when the response is over.
+        by_status: errors have a status of their own.
+    """
+    accepted = _accepted(request)
+    streams = "text/event-stream" in accepted
+    gone = asyncio.get_running_loop().create_task(_gone(request))
+    waiting = asyncio.get_running_loop().create_task(_settled(outlet, streams))
+    try:
+        await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        leave()
+        raise
+    finally:
+        gone.cancel()
+        waiting.cancel()
+    answer = outlet.reply() if streams else outlet.answered
+    if answer is not None and ("application/json" in accepted or not streams):
+        leave()
+        status = _status(answer) if by_status else 200
+        return Response(answer.rstrip(b"\n"), status, headers, "application/json")
+    if not streams:
+        leave()
+        return Response(status_code=202)
+    return _Stream(outlet, leave, headers or {})
+
+
+async def _settled(outlet: Outlet, streams: bool) -> None:
+    if streams:
+        await outlet.first(STREAM_AFTER_SECONDS)
+    else:
+        await outlet.end_of_it()
+
+
+async def _gone(request: Request) -> None:
+    """Waits until the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(request: Request) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            raise Denied(413, f"the body is over {MAX_BODY_BYTES} bytes")
+    return b"".join(parts)
+
+
+def _accepted(request: Request) -> set[str]:
+    """The media types that the client takes; both of ours when it does not say."""
+    header = request.headers.get("accept", "*/*")
+    types = {part.partition(";")[0].strip().lower() for part in header.split(",")}
+    if types & {"*/*", ""}:
+        types |= {"application/json", "text/event-stream"}
+    if "application/*" in types:
+        types.add("application/json")
+    if not types & {"application/json", "text/event-stream"}:
+        raise Denied(406, "the client must accept application/json and text/event-stream")
+    return types
+
+
+def _meta(frame: jsonrpc.Frame) -> dict[str, msgspec.Raw]:
+    """The members of a request's `_meta`."""
+    if frame.params is UNSET or b'"_meta"' not in bytes(frame.params):
+        return {}
+    try:
+        return jsonrpc.members(jsonrpc.members(frame.params).get("_meta", b"{}"))
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _is_stateless(frame: jsonrpc.Frame, request: Request) -> bool:
+    return VERSION_KEY in _meta(frame) or request.headers.get(VERSION_HEADER) == STATELESS_VERSION
+
+
+def _progress_token(frame: jsonrpc.Frame) -> bytes:
+    return bytes(_meta(frame).get("progressToken", b""))
+
+
+def _check_headers(request: Request, frame: jsonrpc.Frame) -> None:
+    """The headers repeat parts of the body for those on the way who read no bodies; they must say the same."""
+    assert frame.id is not UNSET
+    id_ = bytes(frame.id) if jsonrpc.is_valid_id(bytes(frame.id)) else b"null"
+    meta = _meta(frame)
+    if VERSION_KEY not in meta:
+        problem = f"params._meta must be an object carrying the required {VERSION_KEY}"
+        raise _Refused(400, jsonrpc.INVALID_PARAMS, problem, id_=id_)
+    expected: dict[str, object] = {VERSION_HEADER: jsonrpc.value(meta[VERSION_KEY]), "mcp-method": frame.method}
+    key = NAMED.get(str(frame.method))
+    if key is not None and frame.params is not UNSET:
+        expected["mcp-name"] = jsonrpc.value(frame.params).get(key)
+    for header, value in expected.items():
+        given = request.headers.getlist(header)
+        if len(given) != 1 or _decoded(given[0]) != value:
+            raise _Refused(400, HEADER_MISMATCH, f"the header {header} does not match the body", id_=id_)
+
+
+def _decoded(value: str) -> str | None:
+    """A header value, out of its base64 wrapping if it has one; `None` when that is broken."""
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _identity(request: Request, frame: jsonrpc.Frame) -> str:
+    """Names the client of a stateless request as well as can be: where it is and what it calls itself."""
+    where = request.client.host if request.client is not None else ""
+    about = bytes(_meta(frame).get(_CLIENT_INFO_KEY, b""))
+    return hashlib.sha256(where.encode() + b"\0" + about).hexdigest()[:8]
+
+
+def _status(answer: bytes) -> int:
+    error = jsonrpc.parse(answer)[0].error
+    return 200 if error is UNSET else STATUS.get(jsonrpc.value(error)["code"], 200)
