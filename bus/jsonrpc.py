@@ -18,6 +18,11 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+MAX_DEPTH = 500
+"""Levels of nesting. Peers differ in what they survive (200 to some thousands), and so do versions of Python; none of
+them can be trusted with more than this."""
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
     re.DOTALL,
@@ -79,20 +84,42 @@ def parse(line: bytes) -> tuple[Frame, bytes]:
     Raises:
         FrameError: not JSON, not an object, or nested too deeply; carries the id when it is readable.
     """
+    if is_too_deep(line):
+        raise FrameError(INVALID_REQUEST, f"the message is nested deeper than {MAX_DEPTH} levels", scan_id(line))
     try:
         line.decode()
         return _frame_decoder.decode(line), line
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         pass
     line = repair(line)
     try:
         return _frame_decoder.decode(line), line
-    except RecursionError:
-        raise FrameError(INVALID_REQUEST, "the message is nested too deeply", scan_id(line)) from None
     except msgspec.ValidationError as error:
         raise FrameError(INVALID_REQUEST, f"not a JSON-RPC message: {error}", scan_id(line)) from None
     except msgspec.DecodeError as error:
         raise FrameError(PARSE_ERROR, f"not valid JSON: {error}") from None
+
+
+def is_too_deep(line: bytes) -> bool:
+    """Whether JSON is nested deeper than `MAX_DEPTH`. Cheap for what is not: first by counting, then by brackets alone
+    (those in strings included), and only on suspicion by reading token after token."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    depth = deepest = 0
+    for bracket in line.translate(None, _NOT_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    if deepest <= MAX_DEPTH:
+        return False
+    depth = 0
+    for match in _TOKEN.finditer(line):
+        if match[0] in (b"[", b"{"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif match[0] in (b"]", b"}"):
+            depth -= 1
+    return False
 
 
 def is_valid_id(raw: bytes) -> bool:

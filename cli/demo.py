@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
@@ -26,6 +28,7 @@ from cli.output import Answer, Failure, answers, colour, style
 
 LOG = "ledger/nightly_import.log"
 QUIET_LOG = "orders/warehouse_sync.log"
+READY_SECONDS = 30.0
 SHOWN_LINES = 15
 SHOWN_CHARS = 118
 NOTES = (
@@ -66,7 +69,10 @@ def demo() -> Answer:
       mms demo
     """
     with _scratch() as home:
-        asyncio.run(_Demo(home).run())
+        try:
+            asyncio.run(_Demo(home).run())
+        except ExceptionGroup as group:  # the client's task group wraps what ends it
+            raise _first(group) from None
     return Answer(text=_closing())
 
 
@@ -125,7 +131,15 @@ class _Demo:
             _mms(self._home, "add", "git", "--prefix", "git", *git)
         else:
             _say("(git, a repository, or mcp-server-git is missing here: the file server does the work alone)")
+        self._wait_for_servers()
         _command(self._home, "list")
+
+    def _wait_for_servers(self) -> None:
+        end = time.monotonic() + READY_SECONDS
+        while any(server["state"] != "ready" for server in json.loads(_mms(self._home, "list", "--json"))["upstreams"]):
+            if time.monotonic() > end:
+                raise Failure("demo_failed", f"a server did not become ready within {READY_SECONDS:g} s")
+            time.sleep(0.1)
 
     def _remember(self) -> None:
         for title, text in NOTES:
@@ -227,6 +241,11 @@ async def _client(home: Path) -> AsyncIterator[Any]:
     gateway = StdioServerParameters(command=sys.executable, args=["-P", "-m", "cli", "gateway"], env=_environment(home))
     async with Client(stdio_client(gateway)) as client:
         yield client
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, ExceptionGroup) else error
 
 
 def _repository() -> Path | None:

@@ -73,6 +73,20 @@ def test_what_is_no_frame_is_refused_with_the_id_if_one_is_readable(line: bytes,
     assert (caught.value.code, caught.value.id) == (code, id_)
 
 
+def nested(levels: int, inside: bytes = b"1") -> bytes:
+    return b'{"id":1,"params":' + b'{"a":[' * (levels // 2) + inside + b"]}" * (levels // 2) + b"}"
+
+
+@pytest.mark.parametrize("inside", [b"1", b'"[[[["', b'"' + b"[" * 600 + b'"', b'"\\"' + b"[" * 600 + b'"'])
+def test_depth_counts_outside_strings(inside: bytes) -> None:
+    assert not jsonrpc.is_too_deep(nested(400, inside))
+    assert jsonrpc.is_too_deep(nested(600, inside))
+
+
+def test_width_is_no_depth() -> None:
+    assert not jsonrpc.is_too_deep(b"[" + b",".join([b'{"a":[1,2]}'] * 5_000) + b"]")
+
+
 def test_joining_parts_copies_raw_members() -> None:
     members = jsonrpc.members(b'{"a": 1.10, "b":{"z":1,"y":[ 2 ]}}')
     assert jsonrpc.join({**members, "c": b"1E400", "d": "x"}) == b'{"a":1.10,"b":{"z":1,"y":[ 2 ]},"c":1E400,"d":"x"}'
