@@ -20,8 +20,8 @@ from cli.catalogue import SILENT_SECONDS, catalogue_when, is_settled
 from cli.cluster import ensure_cluster
 from cli.context import current_place, usable_settings
 from cli.output import FAILED, USAGE, Answer, Failure, answers, printable, talk
+from config.load import Loaded
 from config.place import Place
-from config.schema import Settings
 from config.session import SessionSettings
 from gateway.catalogue import CatalogueView
 from gateway.pipeline import Pipeline
@@ -61,9 +61,9 @@ def call(tool: str, arguments: str) -> Answer:
     """
     raw = _checked(sys.stdin.read() if arguments == "-" else arguments)
     place = current_place()
-    settings = usable_settings(place).settings
+    loaded = usable_settings(place)
     ensure_cluster(place)
-    answer = msgspec.json.decode(asyncio.run(_through_gateway(place, settings, tool, raw)), type=_Answer)
+    answer = msgspec.json.decode(asyncio.run(_through_gateway(place, loaded, tool, raw)), type=_Answer)
     if answer.error is not UNSET:
         message = str(jsonrpc.value(answer.error).get("message", ""))
         data = {"tool": tool, "rpc_error": answer.error}
@@ -83,15 +83,16 @@ def call(tool: str, arguments: str) -> Answer:
     )
 
 
-async def _through_gateway(place: Place, settings: Settings, tool: str, arguments: msgspec.Raw) -> bytes:
+async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: msgspec.Raw) -> bytes:
     """The frame that a client would get."""
+    settings = loaded.settings
     name = f"mms-call-{os.getpid()}"
     bus = Bus(Runtime(place.runtime), name)
     events = Outbox(bus)
     session_settings = SessionSettings.from_environment(os.environ)
     pipeline = Pipeline(bus, events, settings, session_settings, lambda: ensure_cluster(place))
     catalogue = CatalogueView(bus)
-    own = OwnTools(bus, events, pipeline, catalogue)
+    own = OwnTools(bus, events, pipeline, catalogue, session_settings, lambda: loaded.problems)
     protocol = Protocol(catalogue, own, pipeline, lambda: settings.proxy.max_instruction_chars)
     answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     session = Session(name, answered.set_result)

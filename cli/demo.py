@@ -107,6 +107,7 @@ class _Demo:
             await self._read_back(shown)
             await self._memory(shown)
             await self._silence()
+            await self._repeat(shown)
         self._figures()
 
     def _make_files(self) -> None:
@@ -210,6 +211,15 @@ class _Demo:
             raise Failure("demo_failed", "a memory came beside a response that it does not fit")
         _heading("And silence where nothing fits", f"read_file {QUIET_LOG}")
         _say(f"{len(shown.text):,} characters, no memory: none of the {len(NOTES)} notes is about it.")
+
+    async def _repeat(self, shown: Shown) -> None:
+        again = await self._call("fs__read_file", path=LOG)
+        if not json.loads(_mms(self._home, "cache", "stats", "--json"))["hits"]:
+            raise Failure("demo_failed", "the repeated call did not come from the cache")
+        if again.text != shown.text:
+            raise Failure("demo_failed", "the repeated call was answered in other words")
+        _heading("Asked again, answered from the cache", "the same bytes; the server was not asked a second time")
+        _command(self._home, "cache", "stats")
 
     def _figures(self) -> None:
         _heading("What it saved, by SQL", "every event is in DuckDB")

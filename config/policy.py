@@ -32,7 +32,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
         untouched_chars: responses up to this length stay byte-identical.
         retention_floor: share of the text wanted inline whatever the budget; 0 = off.
         keep_structured: pass `structuredContent` through even when the text was shortened.
-        cache: `True` cached whatever its annotations say, `False` never, `None` as the annotation policy says.
+        cache: `True` cached unless it declares that it writes, `False` never, `None` as the annotation policy says.
         cache_ttl_seconds: `None` = never expires.
         max_description_chars: smallest of the upstream's, the global and the host's.
         expose_in_profiles: exposure profiles that show it; `None` = all.

@@ -21,6 +21,8 @@ from gateway import admin_arguments, admin_text
 from gateway.catalogue import CatalogueView
 
 ASK_SECONDS = 10.0
+START_SECONDS = 8.0
+"""How long an actor that is still starting is waited for where nobody else can answer."""
 STATS_ROWS = 20
 """Tools and latest calls in one answer."""
 
@@ -133,11 +135,11 @@ class Admin:
         return server, tool
 
     async def _ask(self, request: Request[R]) -> R:
-        return await self._bus.ask(request, timeout=ASK_SECONDS)
+        return await self._bus.ask(request, timeout=ASK_SECONDS, wait=START_SECONDS)
 
     async def _if_there(self, request: Request[Known]) -> Known | None:
         """The answer, or `None` from an actor that does not answer: a report on the others is still of use."""
         try:
-            return await self._ask(request)
+            return await self._bus.ask(request, timeout=ASK_SECONDS)
         except BusError:
             return None

@@ -97,7 +97,8 @@ class _Server(uvicorn.Server):
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         fix = "choose another port" if error.errno == errno.EADDRINUSE else "choose another host or port"

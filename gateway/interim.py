@@ -83,10 +83,18 @@ class Open:
 
 
 class Parking:
-    """The open requests of one client."""
+    """The open requests of one client.
+
+    Attributes:
+        on_empty: called when the last of them is over.
+    """
 
     def __init__(self) -> None:
+        self.on_empty: Callable[[], None] = lambda: None
         self._open: list[Open] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
 
     def add(self, entry: Open) -> None:
         self._open.append(entry)
@@ -95,9 +103,11 @@ class Parking:
         """The request is over."""
         if entry.expiry is not None:
             entry.expiry.cancel()
+        entry.task.cancel()
         if entry in self._open:
             self._open.remove(entry)
-        entry.task.cancel()
+            if not self._open:
+                self.on_empty()
 
     def ask(self, message: ServerMessage) -> bool:
         """Gives a question to the newest open request to its server; false when there is none."""

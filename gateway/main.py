@@ -95,7 +95,7 @@ async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenera
     background = [
         loop.create_task(catalogue.follow()),
         loop.create_task(_hold(bus)),
-        loop.create_task(_follow_settings(watcher, pipeline, log)),
+        loop.create_task(_follow_settings(watcher, pipeline, own, protocol, log)),
     ]
     for problem in watcher.current.problems:
         if problem.level != "note":
@@ -103,6 +103,7 @@ async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenera
     try:
         yield name, protocol
     finally:
+        protocol.leave()
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
@@ -119,9 +120,14 @@ async def _hold(bus: Bus) -> None:
         await asyncio.sleep(LEASE_RETRY_SECONDS)
 
 
-async def _follow_settings(watcher: ConfigWatcher, pipeline: Pipeline, log: Log) -> None:
+async def _follow_settings(
+    watcher: ConfigWatcher, pipeline: Pipeline, own: OwnTools, protocol: Protocol, log: Log
+) -> None:
     async for loaded in watcher:
         if watcher.error:
             log.warning("config_unusable", error=watcher.error)
         else:
+            shown = own.definitions()
             pipeline.use(loaded.settings)
+            if own.definitions() != shown:
+                protocol.tools_changed(own=True)

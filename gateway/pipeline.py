@@ -383,7 +383,7 @@ class Pipeline:
 
     def _record(self, call: Call, notes: _Notes) -> None:
         total_ms = (time.perf_counter() - call.started) * 1000
-        if self._selections is not None:
+        if self._selections is not None and self._selections.wanted:
             self._selections.record(
                 server=call.entry.server,
                 tool=call.entry.name,

@@ -21,7 +21,7 @@ CODES = {"invalid_schema": "registration_declined"}
 
 
 class Selections:
-    """Records calls while the settings want it.
+    """Records calls, to be asked only while they are wanted.
 
     Attributes:
         settings: the ones in force.
@@ -33,6 +33,10 @@ class Selections:
         self._index = ToolIndex(())
         self._indexed = ""
         self.settings = settings
+
+    @property
+    def wanted(self) -> bool:
+        return self.settings.selection_telemetry.enabled
 
     def record(
         self,
@@ -53,8 +57,6 @@ class Selections:
             tool: the advertised name. arguments: their JSON, of which only digest and length are recorded.
             query: what the call looks for, if known. error_type: class name, empty when it went well.
         """
-        if not self.settings.selection_telemetry.enabled:
-            return
         selection_id = secrets.token_hex(8)
         features = self._features(query)
         names = self._catalogue.names()

@@ -137,13 +137,10 @@ class Session:
             future.set_exception(RpcError("the client answered with nothing"))
 
     def close(self) -> None:
-        self.parking.close()
         for future in list(self._asked.values()):
             future.cancel()
         for task in self.in_flight.values():
             task.cancel()
-        if self.attending is not None:
-            self.attending.cancel()
 
     def _settled(self, id_: bytes, future: asyncio.Future[bytes]) -> None:
         self._asked.pop(id_, None)

@@ -69,7 +69,8 @@ class Surfacer:
     Attributes:
         ltm: the present connection; `None` while surfacing is off.
         counters: outcomes since start by reason, `surfaced` for a block.
-        attempts / faults: searches that reached the LTM, and those of them that failed.
+        attempts / faults: searches that reached the LTM and say something about it, and those of them that failed;
+            cancelled ones and those that met a busy LTM are left out.
         search_hints / last_hints: warnings that came with its answers, and with the last one.
     """
 
@@ -205,7 +206,6 @@ class Surfacer:
         if ltm is None:
             raise PeerUnavailable("surfacing is off")
         self.breaker.begin()
-        self.attempts += 1
         try:
             found = await ltm.search(
                 query.text,
@@ -222,10 +222,12 @@ class Surfacer:
             if impatient or isinstance(error, Busy) or not isinstance(error, BusError):
                 self.breaker.abandoned()
             else:
+                self.attempts += 1
                 self.faults += 1
                 if self.breaker.failed():
                     self._on_breaker_open()
             raise
+        self.attempts += 1
         self.breaker.succeeded()
         self.last_hints = len(found.hints)
         self.search_hints += self.last_hints

@@ -21,6 +21,7 @@ from actors.telemetry.messages import (
     GetSelectionStats,
     GetStats,
     GetTelemetryHealth,
+    LabelSelection,
     Query,
     Record,
     SelectionStats,
@@ -175,14 +176,27 @@ class TelemetryActor(Actor):
         backups = await asyncio.to_thread(lambda: tuple(path.name for path in selections.backups))
         return msgspec.structs.replace(counted, log=Blob(msgspec.json.encode(found)), backups=backups)
 
+    @handles(LabelSelection)
+    async def label_selection(self, request: LabelSelection, context: Context) -> None:
+        write = partial(
+            self._selections.label,
+            request.selection_id,
+            user_corrected=request.user_corrected,
+            operator_override=request.operator_override,
+        )
+        await self._on(self._record_thread, write)
+
     def _take(self, data: bytes) -> int:
         """Appends each line of a batch to the log it belongs to; returns how many are no events."""
         if not any(mark in data for mark in MARKS):
             return self._journal.append(data)
         lines = data.splitlines()
-        rejected = self._journal.append(b"\n".join(line for line in lines if not line.startswith(MARKS)))
-        # Only once the others are in the record, so that a batch sent again finds its selections unwritten or known.
-        return rejected + self._selections.append(line for line in lines if line.startswith(MARKS))
+        screened = self._selections.screen(line for line in lines if line.startswith(MARKS))
+        others = [line for line in lines if not line.startswith(MARKS)]
+        # The record first: a batch that it does not take is sent again, and then everything of it is new here too.
+        rejected = self._journal.append(b"\n".join(others + screened.lines))
+        self._selections.write(screened)
+        return rejected + screened.rejected
 
     async def _follow_settings(self, watcher: ConfigWatcher) -> None:
         async for loaded in watcher:

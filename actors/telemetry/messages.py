@@ -138,6 +138,50 @@ class FaultEvent(Event, frozen=True, kw_only=True, tag="fault"):
     count: int = 1
 
 
+class SelectionEvent(Event, frozen=True, kw_only=True, tag="selection"):
+    """Which tool a client chose among which; kept only where the selection log is on.
+
+    Attributes:
+        selection_id: shared with the `ExecutionEvent` of the same call.
+        candidate_tools: names that were advertised.
+        reject_reasons: withheld tool → code.
+        candidate_features: ranking of the best candidates, tool → feature → value; `None` without a query.
+        graph_generation: of the tool-graph provider; `None` without one.
+        args_sha256 / args_chars: of the arguments' JSON, never the arguments.
+        ranker_version: cohort of the ranking.
+    """
+
+    selection_id: str
+    server: str
+    selected_tool: str
+    candidate_tools: list[str]
+    candidate_count: int
+    reject_reasons: dict[str, str]
+    candidate_features: dict[str, dict[str, float]] | None
+    graph_generation: int | None = None
+    args_sha256: str
+    args_chars: int
+    ranker_version: str
+
+
+class ExecutionEvent(Event, frozen=True, kw_only=True, tag="execution"):
+    """How the call of a selection ended.
+
+    Attributes:
+        error_type: class name only, empty when ok; `cost`: unknown to a gateway, so always `None`.
+    """
+
+    selection_id: str
+    server: str
+    selected_tool: str
+    ok: bool
+    latency_ms: float
+    error_type: str = ""
+    cache_hit: bool = False
+    retry_count: int = 0
+    cost: float | None = None
+
+
 AnyEvent = (
     CallEvent
     | SurfacingEvent
@@ -147,6 +191,8 @@ AnyEvent = (
     | ProgressiveReadEvent
     | TuningEvent
     | FaultEvent
+    | SelectionEvent
+    | ExecutionEvent
 )
 
 
@@ -232,50 +278,6 @@ def columns(event: type[Event]) -> list[tuple[str, Any]]:
     return [(f.name, f.type) for f in msgspec.structs.fields(event)]
 
 
-class SelectionEvent(Event, frozen=True, kw_only=True, tag="selection"):
-    """Which tool a client chose among which; goes to the selection log only, and only where that is on.
-
-    Attributes:
-        selection_id: shared with the `ExecutionEvent` of the same call.
-        candidate_tools: names that were advertised.
-        reject_reasons: withheld tool → code.
-        candidate_features: ranking of the best candidates, tool → feature → value; `None` without a query.
-        graph_generation: of the tool-graph provider; `None` without one.
-        args_sha256 / args_chars: of the arguments' JSON, never the arguments.
-        ranker_version: cohort of the ranking.
-    """
-
-    selection_id: str
-    server: str
-    selected_tool: str
-    candidate_tools: list[str]
-    candidate_count: int
-    reject_reasons: dict[str, str]
-    candidate_features: dict[str, dict[str, float]] | None
-    graph_generation: int | None = None
-    args_sha256: str
-    args_chars: int
-    ranker_version: str
-
-
-class ExecutionEvent(Event, frozen=True, kw_only=True, tag="execution"):
-    """How the call of a selection ended.
-
-    Attributes:
-        error_type: class name only, empty when ok; `cost`: unknown to a gateway, so always `None`.
-    """
-
-    selection_id: str
-    server: str
-    selected_tool: str
-    ok: bool
-    latency_ms: float
-    error_type: str = ""
-    cache_hit: bool = False
-    retry_count: int = 0
-    cost: float | None = None
-
-
 class SelectionStats(Reply, frozen=True, kw_only=True):
     """What the selection log holds, and what happened to events since the actor started.
 
@@ -300,3 +302,29 @@ class GetSelectionStats(Request[SelectionStats], frozen=True, kw_only=True):
     actor = "telemetry"
     reply = SelectionStats
     idempotent = True
+
+
+class SelectionLabel(Event, frozen=True, kw_only=True, tag="feedback"):
+    """What an operator says about a selection; stands in the selection log only."""
+
+    selection_id: str
+    user_corrected: bool
+    operator_override: bool
+    ranker_version: str
+
+
+class LabelSelection(Request[None], frozen=True, kw_only=True):
+    """Writes an operator's label; answered once it is on the disk.
+
+    Attributes:
+        user_corrected: the user had to correct the choice. operator_override: the operator would have chosen another.
+
+    Raises:
+        Refused: the log is off, or the selection is not in the active one. StateError: it cannot be written.
+    """
+
+    actor = "telemetry"
+
+    selection_id: str
+    user_corrected: bool = False
+    operator_override: bool = False

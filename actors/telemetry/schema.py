@@ -24,6 +24,10 @@ _SQL_TYPES: dict[Any, str] = {
     bool: "BOOLEAN",
     list[str]: "VARCHAR[]",
     list[float]: "DOUBLE[]",
+    int | None: "BIGINT",
+    float | None: "DOUBLE",
+    dict[str, str]: "MAP(VARCHAR, VARCHAR)",
+    dict[str, dict[str, float]] | None: "MAP(VARCHAR, MAP(VARCHAR, DOUBLE))",
 }
 
 TABLE_COMMENTS = {
@@ -34,6 +38,8 @@ TABLE_COMMENTS = {
     "compression_feedback": "One row per report of information that compression lost.",
     "progressive_reads": "One row per first chunk and per follow-up of a shortened response.",
     "tuning": "One row per change of a relevance threshold.",
+    "selection": "One row per call while the selection log is on: which tool was chosen among which.",
+    "execution": "One row per selection: how the call ended.",
     "fault": "One row per breaker trip, restart, fallback, drop or store set aside.",
 }
 
@@ -89,6 +95,21 @@ COLUMN_COMMENTS = {
     "what": "what happened",
     "detail": "more about it; never a secret",
     "count": "how often, in this event",
+    "selection_id": "joins selection and execution of one call",
+    "selected_tool": "advertised name of the tool that was called",
+    "candidate_tools": "advertised names at that moment",
+    "candidate_count": "how many were advertised",
+    "reject_reasons": "withheld tool -> code",
+    "candidate_features": "best candidates -> rank and score; NULL without a query",
+    "graph_generation": "of the tool-graph provider; NULL without one",
+    "args_sha256": "SHA-256 of the arguments, never the arguments",
+    "args_chars": "length of the arguments, code points",
+    "ranker_version": "cohort of the ranking",
+    "latency_ms": "from the request read to the answer written, milliseconds",
+    "error_type": "class name of the failure, empty when ok",
+    "cache_hit": "answered from the response cache",
+    "retry_count": "how often the call was sent again",
+    "cost": "NULL: not known to a gateway",
 }
 _COLUMN_COMMENTS_BY_TABLE = {("tuning", "tool"): "tool key, server__tool"}
 

@@ -10,12 +10,15 @@ import hashlib
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from actors.telemetry.messages import ExecutionEvent, SelectionEvent
+from actors.telemetry.messages import ExecutionEvent, SelectionEvent, SelectionLabel
+from bus.errors import Refused, StateError
 from config.credentials import is_credential
 from config.schema_proxy import SelectionTelemetrySettings
 
@@ -25,7 +28,25 @@ REMEMBERED_IDS = 20_000
 """Events are handed over at least once; a repeat is recognised among the last so many."""
 
 _decoder = msgspec.json.Decoder(SelectionEvent | ExecutionEvent)
+_selection = msgspec.json.Decoder(SelectionEvent)
 _encoder = msgspec.json.Encoder(order="sorted")
+
+
+@dataclass
+class Screened:
+    """A batch, looked at.
+
+    Attributes:
+        lines: JSON of the events to be written, their keys sorted.
+        ids: of all events that were new.
+        rejected: lines that are no such events.
+    """
+
+    lines: list[bytes] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    sampled_out: int = 0
+    redacted: int = 0
+    rejected: int = 0
 
 
 class SelectionLog:
@@ -58,51 +79,79 @@ class SelectionLog:
         found = ((p.suffix[1:], p) for p in self.path.parent.glob(f"{self.path.name}.*"))
         return [path for _, path in sorted((int(number), path) for number, path in found if number.isdigit())]
 
-    def append(self, lines: Iterable[bytes]) -> int:
-        """Writes the events of these lines; never raises for a disk that fails, but counts.
-
-        Returns:
-            How many lines are no such events.
-        """
-        rejected = 0
-        kept: list[bytes] = []
+    def screen(self, lines: Iterable[bytes]) -> Screened:
+        """What of these lines is to be written; changes nothing, so that a batch may be screened again."""
+        found = Screened()
         for line in lines:
             try:
                 event = _decoder.decode(line)
             except (msgspec.MsgspecError, RecursionError):
-                rejected += 1
+                found.rejected += 1
                 continue
-            if self.settings.enabled and self._is_new(event.event_id) and self._passes(event):
-                kept.append(_encoder.encode(event) + b"\n")
-        if kept:
-            try:
-                self._write(kept)
-                self.written += len(kept)
-            except OSError:
-                self.write_errors += len(kept)
-        return rejected
+            if not self.settings.enabled or event.event_id in self._known or event.event_id in found.ids:
+                continue
+            found.ids.append(event.event_id)
+            if share_of(event.selection_id) >= self.settings.sample_rate:
+                found.sampled_out += 1
+            # Each text by itself: the name of a tool that reads secrets, next to a code, is no credential.
+            elif is_credential("\n".join(_texts(msgspec.to_builtins(event)))):
+                found.redacted += 1
+            else:
+                found.lines.append(_encoder.encode(event))
+        return found
 
-    def _is_new(self, event_id: str) -> bool:
-        if event_id in self._known:
-            return False
+    def write(self, screened: Screened) -> None:
+        """Writes and counts; never raises for a disk that fails, but counts that too."""
+        for event_id in screened.ids:
+            self._remember(event_id)
+        self.sampled_out += screened.sampled_out
+        self.redacted += screened.redacted
+        if screened.lines:
+            try:
+                self._write(b"\n".join(screened.lines) + b"\n")
+                self.written += len(screened.lines)
+            except OSError:
+                self.write_errors += len(screened.lines)
+
+    def label(self, selection_id: str, *, user_corrected: bool, operator_override: bool) -> None:
+        """Writes a label and has it on the disk before it returns. Raises as `LabelSelection`."""
+        if not self.settings.enabled:
+            raise Refused("the selection log is off; set proxy.selection_telemetry.enabled")
+        try:
+            ranker = self._ranker_of(selection_id)
+            if ranker is None:
+                raise Refused(f"no selection {selection_id[:64]!r} is in {self.path}; take a selection_id from it")
+            label = SelectionLabel(
+                selection_id=selection_id,
+                user_corrected=user_corrected,
+                operator_override=operator_override,
+                ranker_version=ranker,
+            )
+            self._write(_encoder.encode(label) + b"\n", sync=True)
+        except OSError as error:
+            self.write_errors += 1
+            raise StateError(f"the selection log {self.path} cannot be written: {error.strerror}") from None
+        self.written += 1
+
+    def _ranker_of(self, selection_id: str) -> str | None:
+        """The cohort of a selection in the active log; `None` when it is not there."""
+        if not self.path.exists():
+            return None
+        mark = selection_id.encode()
+        with self.path.open("rb") as file:
+            for line in file:
+                with suppress(msgspec.MsgspecError):
+                    if mark in line and (event := _selection.decode(line)).selection_id == selection_id:
+                        return event.ranker_version
+        return None
+
+    def _remember(self, event_id: str) -> None:
         self._known.add(event_id)
         self._order.append(event_id)
         if len(self._order) > REMEMBERED_IDS:
             self._known.discard(self._order.popleft())
-        return True
 
-    def _passes(self, event: SelectionEvent | ExecutionEvent) -> bool:
-        if share_of(event.selection_id) >= self.settings.sample_rate:
-            self.sampled_out += 1
-            return False
-        # Each text by itself: the name of a tool that reads secrets, next to a code, is no credential.
-        if is_credential("\n".join(_texts(msgspec.to_builtins(event)))):
-            self.redacted += 1
-            return False
-        return True
-
-    def _write(self, lines: list[bytes]) -> None:
-        data = b"".join(lines)
+    def _write(self, data: bytes, *, sync: bool = False) -> None:
         if not self.path.parent.is_dir():
             self.path.parent.mkdir(mode=0o700, parents=True)
         size = self.path.stat().st_size if self.path.exists() else 0
@@ -115,6 +164,8 @@ class SelectionLog:
         try:
             if os.write(file, data) != len(data):
                 raise OSError(None, "the disk took only a part of the batch")
+            if sync:
+                os.fsync(file)
         finally:
             os.close(file)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import os
 from collections.abc import AsyncIterator
 
@@ -12,6 +14,7 @@ from actors.upstream.calling import Ask, tool_params
 from actors.upstream.exposure import DEFAULT_CLIENT_SERVER_NAME
 from actors.upstream.library import LibraryActor
 from actors.upstream.messages import (
+    Authorize,
     CacheStats,
     CallResult,
     CallTool,
@@ -20,11 +23,14 @@ from actors.upstream.messages import (
     Cleared,
     GetCacheStats,
     GetServers,
+    LoggedIn,
+    LogIn,
     UpstreamDied,
     WatchCatalogue,
 )
 from actors.upstream.pool import Pool
 from bus.actor import Context, handles, streams
+from config.expand import expand_upstream
 from config.place import Place
 from config.schema import Settings
 from config.watch import ConfigWatcher
@@ -101,6 +107,20 @@ class UpstreamActor(LibraryActor):
     @handles(GetCacheStats)
     async def cache_stats(self, request: GetCacheStats, context: Context) -> CacheStats:
         return await self._cached.stats()
+
+    @handles(LogIn)
+    async def log_in(self, request: LogIn, context: Context) -> LoggedIn:
+        server = self._pool.find(request.server, "").server
+        settings = expand_upstream(server.name, server.settings, os.environ)
+        await asyncio.to_thread(importlib.import_module, "actors.upstream.login")  # the SDK, 0.7 s
+        from actors.upstream.login import log_in
+
+        file = await log_in(
+            server.name, settings, self._place.tokens, lambda address: context.emit(Authorize(address=address))
+        )
+        self._cached.forget(server.name)  # it may be another person's account now
+        server.retry_now()
+        return LoggedIn(file=str(file))
 
     @handles(GetServers)
     async def servers(self, request: GetServers, context: Context) -> Catalogue:

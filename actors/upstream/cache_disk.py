@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -25,7 +25,6 @@ _MIGRATIONS = (
         expires_at REAL,
         used_at REAL NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX responses_by_tool ON responses (server, tool);
     CREATE TABLE bodies (key BLOB PRIMARY KEY, body BLOB NOT NULL) STRICT;
     CREATE TRIGGER body_goes_along AFTER DELETE ON responses BEGIN DELETE FROM bodies WHERE key = old.key; END;
     """,
@@ -72,7 +71,10 @@ class CacheDisk:
     """
 
     def __init__(self, path: Path) -> None:
-        self._database = Database(path, _MIGRATIONS)
+        try:
+            self._database = Database(path, _MIGRATIONS)
+        except (sqlite3.Error, OSError) as error:
+            raise _unusable(path, error) from None
 
     @property
     def set_aside(self) -> str:
@@ -119,9 +121,11 @@ class CacheDisk:
                 self._database.rebuild()
                 return work(self._database.connection)
         except (sqlite3.Error, OSError) as error:
-            raise StateError(
-                f"the response cache {self._database.path} cannot be used: {error}; check the disk"
-            ) from None
+            raise _unusable(self._database.path, error) from None
+
+
+def _unusable(path: Path, error: Exception) -> StateError:
+    return StateError(f"the response cache {path} cannot be used: {error}; check the disk")
 
 
 def _apply(connection: sqlite3.Connection, changes: Changes) -> None:
@@ -132,10 +136,11 @@ def _apply(connection: sqlite3.Connection, changes: Changes) -> None:
                 "DELETE FROM responses WHERE (? = '' OR server = ?) AND (? = '' OR tool = ?)",
                 (server, server, tool, tool),
             )
-        connection.executemany("DELETE FROM responses WHERE key = ?", _singles((*changes.gone, *changes.added)))
-        for row, body in changes.added.values():
-            connection.execute("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, row.stored_at))
-            connection.execute("INSERT INTO bodies VALUES (?, ?)", (row.key, body))
+        connection.executemany("DELETE FROM responses WHERE key = ?", [(key,) for key in changes.gone])
+        rows = [(*row, row.stored_at) for row, _ in changes.added.values()]
+        connection.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        bodies = [(row.key, body) for row, body in changes.added.values()]
+        connection.executemany("INSERT OR REPLACE INTO bodies VALUES (?, ?)", bodies)
         uses = [(at, key) for key, at in changes.used.items()]
         connection.executemany("UPDATE responses SET used_at = ? WHERE key = ?", uses)
     except BaseException:
@@ -143,7 +148,3 @@ def _apply(connection: sqlite3.Connection, changes: Changes) -> None:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-def _singles(keys: Iterable[bytes]) -> list[tuple[bytes]]:
-    return [(key,) for key in keys]

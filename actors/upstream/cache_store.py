@@ -25,6 +25,8 @@ MEMORY_BYTES = 64 * 1024 * 1024
 """Bodies held in memory."""
 UNWRITTEN_BYTES = 64 * 1024 * 1024
 """Bodies that may wait for a slow disk; what comes on top stays in memory only."""
+GATHER_SECONDS = 0.2
+"""Changes are written together; a process that is killed loses at most the answers of that time."""
 PURGE_SECONDS = 600.0
 LARGEST_SHARE = 4
 """One body takes at most this part of a bound: it must not push out everything else."""
@@ -76,6 +78,7 @@ class CacheStore:
         self._disk: CacheDisk | None = None
         self._thread = ThreadPoolExecutor(1, "cache")
         self._writer: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -170,6 +173,7 @@ class CacheStore:
             self._discard(key)
         if keys and self._disk is not None:
             self._changes.scopes.append((server, tool))
+            self._hurry.set()  # what was dropped must not come back after a kill
             self._write()
         return len(keys)
 
@@ -179,10 +183,12 @@ class CacheStore:
         Raises:
             StateError: what was dropped could not be deleted from it.
         """
+        self._hurry.set()
         if self._writer is not None:
-            await self._writer
+            await asyncio.wait({self._writer})  # which a caller that is cancelled does not take along
         if self._changes:
-            await self._write()
+            self._hurry.set()
+            await asyncio.wait({self._write()})
         if self._changes.scopes:
             raise StateError(f"cached responses could not be deleted: {self.error}")
 
@@ -267,6 +273,9 @@ class CacheStore:
     async def _follow(self) -> None:
         """Tells the disk what has changed, until it knows everything or fails; the next change tries again."""
         while self._changes:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), GATHER_SECONDS)
+            self._hurry.clear()
             changes, self._changes = self._changes, Changes()
             self._unwritten_bytes = 0
             if not await self._apply(changes):

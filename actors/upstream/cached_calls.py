@@ -59,7 +59,7 @@ class CallOf:
 
 
 @dataclass(eq=False)
-class _Open:
+class _UnderWay:
     """A call under way that others may join; `relays`: the server was asked to tell its progress."""
 
     server: str
@@ -79,7 +79,7 @@ class CachedCalls:
         self._store = store
         self._caching = caching
         self._opened = asyncio.Event()
-        self._open: dict[bytes, _Open] = {}
+        self._under_way: dict[bytes, _UnderWay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._identities: dict[str, tuple[UpstreamSettings, str]] = {}
         self._forgotten: dict[str, int] = {}
@@ -87,13 +87,15 @@ class CachedCalls:
 
     async def open(self) -> None:
         """Opens the store; calls that may be cached wait for it."""
-        await self._store.open()
-        self._opened.set()
+        try:
+            await self._store.open()
+        finally:
+            self._opened.set()
         await asyncio.to_thread(may_hold_credential, "")  # the first use compiles the patterns
 
     async def close(self) -> None:
         """Ends what is under way and writes what is left."""
-        flights = [entry.flight.task for entry in self._open.values()]
+        flights = [entry.flight.task for entry in self._under_way.values()]
         for task in (*flights, *self._tasks):
             task.cancel()
         await asyncio.gather(*flights, *self._tasks, return_exceptions=True)
@@ -147,9 +149,9 @@ class CachedCalls:
     def forget(self, server: str = "", tool: str = "") -> int:
         """Drops the answers of a server and tool (empty = all); what is under way now will not be kept either."""
         self._forgotten[server] = self._forgotten.get(server, 0) + 1
-        for key, entry in list(self._open.items()):
+        for key, entry in list(self._under_way.items()):
             if server in ("", entry.server) and tool in ("", entry.tool):
-                del self._open[key]
+                del self._under_way[key]
         return self._store.forget(server, tool)
 
     async def review(self, known: Callable[[str, str], bool]) -> None:
@@ -198,7 +200,7 @@ class CachedCalls:
     async def _join(self, key: bytes, call: CallOf, deadline: float, relay: Relay | None, fetch: Fetch) -> CallResult:
         loop = asyncio.get_running_loop()
         while True:
-            entry = self._open.get(key)
+            entry = self._under_way.get(key)
             own = entry is None or (relay is not None and not entry.relays)
             if entry is None or own:
                 entry = self._begin(key, call, deadline, relay is not None, fetch)
@@ -217,7 +219,7 @@ class CachedCalls:
                 # What the server asks of one client is no answer for another.
                 return await fetch(deadline, relay) if not own and _asks_back(result) else result
 
-    def _begin(self, key: bytes, call: CallOf, deadline: float, relays: bool, fetch: Fetch) -> _Open:
+    def _begin(self, key: bytes, call: CallOf, deadline: float, relays: bool, fetch: Fetch) -> _UnderWay:
         """Asks the server; not bound to this caller, who may leave while others go on waiting."""
         overall = asyncio.get_running_loop().time() + call.served.settings.overall_deadline_seconds
         state = self._state(call)
@@ -231,10 +233,10 @@ class CachedCalls:
                 self._spawn(self._keep(key, call, body, state))
 
         def over() -> None:
-            if self._open.get(key) is entry:
-                del self._open[key]
+            if self._under_way.get(key) is entry:
+                del self._under_way[key]
 
-        entry = self._open[key] = _Open(call.server, call.tool, relays, Flight(work, landed, over))
+        entry = self._under_way[key] = _UnderWay(call.server, call.tool, relays, Flight(work, landed, over))
         return entry
 
     async def _keep(self, key: bytes, call: CallOf, body: bytes, state: tuple[object, ...]) -> None:

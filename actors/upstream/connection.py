@@ -6,31 +6,27 @@ States: `starting` → `ready` ⇄ `reconnecting`; `failed` while it waits to tr
 from __future__ import annotations
 
 import asyncio
-import importlib
+import contextlib
 import os
 import random
-import shutil
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
 from actors.upstream import handshake
 from actors.upstream.calling import Ask, Calls
+from actors.upstream.conversation import LISTS, Conversation
 from actors.upstream.kept import KeptServer
 from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
-from actors.upstream.listening import Listening
 from actors.upstream.messages import CallResult, ServerState, ServerStateName, UpstreamDied, UpstreamUnavailable
+from actors.upstream.opening import open_peer
 from actors.upstream.stderr_log import StderrLog
-from bus import jsonrpc
-from bus.child import environment
-from bus.errors import BusError, Busy, ConfigError, PeerUnavailable
+from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc import Answer, Rpc
-from bus.rpc_peer import RpcPeer
+from bus.rpc import Answer, Rpc, RpcError
 from config.expand import expand_upstream
 from config.place import Place
 from config.schema_upstream import UpstreamSettings
@@ -38,12 +34,8 @@ from config.schema_upstream import UpstreamSettings
 STABLE_SECONDS = 30.0
 """A connection that lasted this long, or answered a call, is forgiven: its next reconnect is immediate."""
 LIST_CHANGED_DEBOUNCE_SECONDS = 0.1
-LISTS: dict[Kind, tuple[str, str, str]] = {
-    "resources": ("resources/list", "resources", "resources"),
-    "templates": ("resources/templates/list", "resourceTemplates", "resources"),
-    "prompts": ("prompts/list", "prompts", "prompts"),
-}
-"""Method, member of its result, and the capability that promises it."""
+FIRST_LISTS_SECONDS = 0.8
+"""How long lists wait for a server that is starting: it is announced when it has come."""
 
 
 class Server:
@@ -92,10 +84,12 @@ class Server:
         self._cwd = cwd
         self._leaves = leaves
         self._calls = Calls(name)
-        self._listening: Listening | None = None
         self._changed = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._peer: Rpc | None = None
         self._session: handshake.Session | None = None
+        self._conversation: Conversation | None = None
+        self._offers: dict[Kind, list[bytes]] = {}
         self._error = ""
         self._error_type = ""
         self._restarts = 0
@@ -141,11 +135,11 @@ class Server:
         """
         retries = 0
         while True:
-            peer, session = await self._connected(ask.deadline)
+            talk = await self._connected(ask.deadline)
             started = time.perf_counter()
             try:
                 result, error = await self._calls.attempt(
-                    peer, session.dialect, ask, self.settings.call_timeout_seconds
+                    talk.peer, talk.session.dialect, ask, self.settings.call_timeout_seconds
                 )
             except PeerUnavailable as gone:
                 if isinstance(gone, Busy):
@@ -168,13 +162,15 @@ class Server:
             )
 
     async def offered(self, kind: Kind, deadline: float, capabilities: bytes) -> list[bytes]:
-        """The JSON of each entry that the server lists; nothing when it does not promise any."""
-        peer, session = await self._connected(deadline)
-        method, key, feature = LISTS[kind]
-        if not session.offers(feature):
-            return []
-        left = deadline - asyncio.get_running_loop().time()
-        entries, warnings = await handshake.list_pages(peer, method, key, left, session.dialect, capabilities)
+        """The JSON of each entry that the server lists."""
+        if self._leaves:
+            return self._offers.get(kind, [])
+        if self.state != "ready":
+            loop = asyncio.get_running_loop()
+            left = FIRST_LISTS_SECONDS - (time.time() - self.since)
+            deadline = min(deadline, loop.time() + max(0.0, left))
+        talk = await self._connected(deadline)
+        entries, warnings = await talk.list(kind, self.settings.call_timeout_seconds, capabilities)
         self._warn(warnings)
         return entries
 
@@ -184,44 +180,31 @@ class Server:
         Args:
             alone: nobody else has subscribed to it.
         """
-        _, session = await self._connected(deadline)
+        talk = await self._connected(deadline)
         if not alone:
             return CallResult(result=Blob(b"{}"))
-        if self._listening is not None:
-            self._listening.renew()
-            return CallResult(result=Blob(b"{}"))
-        if not session.offers("resources", "subscribe"):
-            what = f"upstream {self.name} does not report changes of its resources"
-            return CallResult(error=Blob(jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, what)))
-        method = "resources/subscribe" if begin else "resources/unsubscribe"
-        return await self.ask(Ask(method, jsonrpc.encode({"uri": uri}), method, True, deadline))
+        return await talk.follow(uri, begin=begin, timeout=deadline - asyncio.get_running_loop().time())
 
-    def unfollow(self, uri: str) -> None:
-        """Nobody wants to hear of a resource any more."""
-        if self.state == "ready" and self._session is not None:
-            if self._listening is not None:
-                self._listening.renew()
-            elif self._session.offers("resources", "subscribe"):
-                self._start("resources/unsubscribe", {"uri": uri})
-
-    def set_log_level(self) -> None:
-        """Tells a server of the handshake era what its clients want to be told; requests of the other era say it."""
-        level, session = self._link.log_level(), self._session
-        if level and session is not None and session.offers("logging") and not session.dialect.stateless:
-            self._start("logging/setLevel", {"level": level})
+    @property
+    def conversation(self) -> Conversation | None:
+        """The open one, if there is one at this moment."""
+        talk = self._conversation
+        return talk if talk is not None and self.state == "ready" and not talk.peer.closed.is_set() else None
 
     def take_tools(self, tools: list[bytes]) -> None:
         """The tools as another connection to the same server has listed them."""
         self.tools = tools
         self._on_change()
 
-    def tell(self, method: str) -> None:
-        """Passes a notification of the client on, if there is a server to take it."""
-        if self.state == "ready" and self._peer is not None and not self._peer.closed.is_set():
-            self._peer.notify(method)
+    def retry_now(self) -> None:
+        """Ends the wait before the next attempt to connect, if there is one."""
+        if self.state == "failed":
+            self._hurry.set()
 
     async def stop(self) -> None:
         """Ends the server and everything it has started."""
+        self.state, self._error = "failed", "it was stopped, since its configuration has changed; call again"
+        self._changed.set()  # nobody shall wait for it to come back
         self._life.cancel()
         for task in self._tasks:
             task.cancel()
@@ -229,14 +212,14 @@ class Server:
         if self._relist is not None:
             self._relist.cancel()
 
-    async def _connected(self, deadline: float) -> tuple[Rpc, handshake.Session]:
+    async def _connected(self, deadline: float) -> Conversation:
         """The live connection, waiting for one that is starting or coming back."""
         loop = asyncio.get_running_loop()
         wait_until = min(deadline, loop.time() + self.settings.connect_timeout_seconds)
         while True:
-            peer, session = self._peer, self._session
-            if peer is not None and session is not None and self.state == "ready" and not peer.closed.is_set():
-                return peer, session
+            talk = self.conversation
+            if talk is not None:
+                return talk
             if self.state == "failed":
                 raise UpstreamUnavailable(f"upstream {self.name} is not available: {self._error}")
             try:
@@ -272,7 +255,10 @@ class Server:
             self._log.warning(
                 "upstream_down", server=self.name, state=self.state, error=self._error, retry_in=round(delay, 2)
             )
-            await asyncio.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311 (spreads reconnects, no secret)
+            with contextlib.suppress(TimeoutError):
+                spread = random.uniform(0.8, 1.2)  # noqa: S311 (spreads reconnects, no secret)
+                await asyncio.wait_for(self._hurry.wait(), delay * spread)
+            self._hurry.clear()
             self._restarts += 1
 
     async def _connect_and_serve(self) -> None:
@@ -280,7 +266,16 @@ class Server:
         settings = self.settings
         deadline = asyncio.get_running_loop().time() + settings.connect_timeout_seconds
         resolved = expand_upstream(self.name, settings, os.environ)
-        peer = await self._spawn(resolved)
+        peer = await open_peer(
+            self.name,
+            resolved,
+            place=self._place,
+            cwd=self._cwd,
+            max_bytes=self._max_bytes,
+            on_notification=self._on_notification,
+            on_request=self._on_request,
+            on_stderr=StderrLog(self._log, self.name),
+        )
         self._peer = peer
         try:
             async with asyncio.timeout_at(deadline):
@@ -288,8 +283,10 @@ class Server:
                     peer, settings.connect_timeout_seconds, capabilities=self._capabilities, probe=self.probes
                 )
                 self._session = session
-                self._listen(peer, session)
+                talk = self._conversation = Conversation(self.name, peer, session, self._link)
                 tools, warnings = await handshake.list_tools(peer, settings.connect_timeout_seconds, session.dialect)
+                if self._leaves:
+                    self._offers = {kind: await self._look_at(talk, kind) for kind in LISTS}
         except TimeoutError:
             raise UpstreamUnavailable(
                 f"it did not finish its start within {settings.connect_timeout_seconds:g} s"
@@ -304,60 +301,33 @@ class Server:
         self._forgiven = False
         began = time.monotonic()
         self._become("ready")
-        self._log.info("upstream_ready", server=self.name, tools=len(tools), server_info=session.server_info)
+        self._log.info("upstream_ready", server=self.name, tools=len(tools), version=session.protocol_version)
         if self._leaves:
+            talk.announce()
             await self._drop_peer()
             await asyncio.Event().wait()
-        self._welcome(peer, session)
+        talk.welcome()
         await peer.closed.wait()
         self._forgiven = self._forgiven or time.monotonic() - began > STABLE_SECONDS
 
-    async def _spawn(self, settings: UpstreamSettings) -> Rpc:
-        if settings.transport != "stdio":
-            return await self._open_http(settings)
-        env = environment(settings.env)
-        cwd = settings.cwd or self._cwd or str(Path.home())
-        command = settings.command
-        if os.sep not in command and shutil.which(command, path=env.get("PATH")) is None:
-            raise ConfigError(
-                f"command not found: {command}; install it, or set its full path with `mms set {self.name}`"
-            )
-        if not await asyncio.to_thread(os.path.isdir, cwd):
-            raise ConfigError(f"its working directory {cwd} does not exist")
-        return await RpcPeer.spawn(
-            [command, *settings.args],
-            env=env,
-            cwd=cwd,
-            name=f"upstream {self.name}",
-            group_dir=self._place.groups,
-            max_line=self._max_bytes,
-            on_notification=self._on_notification,
-            on_request=self._on_request,
-            on_stderr=StderrLog(self._log, self.name),
-        )
-
-    async def _open_http(self, settings: UpstreamSettings) -> Rpc:
-        await asyncio.to_thread(importlib.import_module, "actors.upstream.http_open")  # the SDK, 0.7 s
-        from actors.upstream.http_open import open_http
-
-        return await open_http(
-            self.name,
-            settings,
-            tokens=self._place.tokens,
-            max_bytes=self._max_bytes,
-            on_notification=self._on_notification,
-            on_request=self._on_request,
-        )
-
     async def _drop_peer(self) -> None:
         peer, self._peer = self._peer, None
-        if self._listening is not None:
-            self._listening.close()
-            self._listening = None
+        if self._conversation is not None:
+            self._conversation.close()
+            self._conversation = None
         if peer is not None:
             self._junk_before += peer.junk_lines
             self._stderr_before += peer.stderr_bytes
             await peer.close()
+
+    async def _look_at(self, talk: Conversation, kind: Kind) -> list[bytes]:
+        """What a server lists that is about to be ended again; a list that fails costs only itself."""
+        try:
+            entries, warnings = await talk.list(kind, self.settings.connect_timeout_seconds, self._capabilities)
+        except (RpcError, msgspec.MsgspecError) as error:
+            warnings, entries = [f"its list of {kind} cannot be used: {error}"], []
+        self._warn(warnings)
+        return entries
 
     def _become(self, state: ServerStateName, *, error: str = "", error_type: str = "") -> None:
         self.state = state
@@ -373,28 +343,6 @@ class Server:
 
     def _end_text(self) -> str:
         return self._peer.end_text() if self._peer is not None else ""
-
-    def _listen(self, peer: Rpc, session: handshake.Session) -> None:
-        """Begins to hear of changes, before anything is listed, so that none is missed."""
-        if session.dialect.stateless:
-            self._listening = Listening(peer, session, lambda: self._link.subscribed(self.name))
-            self._listening.renew()
-
-    def _welcome(self, peer: Rpc, session: handshake.Session) -> None:
-        """Gives a new connection what the clients want of it, and them the news."""
-        self.set_log_level()
-        if self._listening is None and session.offers("resources", "subscribe"):
-            for uri in self._link.subscribed(self.name):
-                self._start("resources/subscribe", {"uri": uri})
-        for feature in ("resources", "prompts"):
-            if session.offers(feature):
-                self._link.said(self.name, f"notifications/{feature}/list_changed", b"{}")
-
-    def _start(self, method: str, params: dict[str, object]) -> None:
-        """Sends a request whose answer changes nothing."""
-        if self._peer is not None and not self._peer.closed.is_set():
-            _, future = self._peer.start(method, jsonrpc.encode(params))
-            future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
 
     def _warn(self, warnings: list[str]) -> None:
         for warning in warnings:
@@ -424,14 +372,17 @@ class Server:
 
     def _start_relisting(self) -> None:
         self._relist = None
-        if self._peer is not None and self._session is not None and self.state == "ready":
-            task = asyncio.get_running_loop().create_task(self._relist_tools(self._peer, self._session))
+        talk = self.conversation
+        if talk is not None:
+            task = asyncio.get_running_loop().create_task(self._relist_tools(talk))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _relist_tools(self, peer: Rpc, session: handshake.Session) -> None:
+    async def _relist_tools(self, talk: Conversation) -> None:
         try:
-            tools, warnings = await handshake.list_tools(peer, self.settings.connect_timeout_seconds, session.dialect)
+            tools, warnings = await handshake.list_tools(
+                talk.peer, self.settings.connect_timeout_seconds, talk.session.dialect
+            )
         except (BusError, msgspec.MsgspecError) as error:
             self._log.warning("upstream_relist_failed", server=self.name, error=str(error))
             return

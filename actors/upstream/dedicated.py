@@ -67,6 +67,11 @@ class Dedicated:
         self._own[key] = _Own(server, pattern)
         return server
 
+    def find(self, name: str, session: str) -> Server | None:
+        """The session's own server, if it has been started."""
+        own = self._own.get((session, name))
+        return own.server if own is not None else None
+
     def of(self, session: str) -> list[Server]:
         """What is running for a session."""
         return [own.server for (owner, _), own in self._own.items() if owner == session]

@@ -16,7 +16,7 @@ import msgspec
 
 from actors.upstream.messages import ToolEntry, Withheld
 from actors.upstream.references import dangling
-from actors.upstream.sensitive import carries_credential
+from actors.upstream.sensitive import is_sensitive
 from bus import jsonrpc
 from config.credentials import mask
 
@@ -114,7 +114,7 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         raise _Unfit("invalid_schema", "it is not an object with a name") from None
     if found.rules.hidden:
         raise _Unfit("config_hidden", "hidden by tool_overrides")
-    if carries_credential(jsonrpc.value(found.raw)):
+    if is_sensitive(found.raw):
         raise _Unfit("sensitive_metadata", "its metadata looks as if it carried a credential")
     _check_execution(parts)
     schema = _checked_schema(parts)

@@ -7,37 +7,37 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-I = TypeVar("I")  # noqa: E741 (an item, as T is a type)
+P = TypeVar("P")
 
 
-class Flight(Generic[T, I]):
-    """One piece of work and everybody who waits for it.
+class Flight(Generic[T, P]):
+    """One piece of work, with a result `T` and progress `P`, and everybody who waits for it.
 
     It belongs to none of them: it goes on while anybody waits and is cancelled when the last one has left.
 
     Args:
-        work: is given what relays its items to those who want them.
+        work: is given what relays its progress to those who want it.
         landed: called with the result, after it has been handed to everybody.
         over: called when nobody may join any more.
     """
 
     def __init__(
         self,
-        work: Callable[[Callable[[I], None]], Awaitable[T]],
+        work: Callable[[Callable[[P], None]], Awaitable[T]],
         landed: Callable[[T], None],
         over: Callable[[], None],
     ) -> None:
-        self._waiting: dict[asyncio.Future[T], Callable[[I], None] | None] = {}
+        self._waiting: dict[asyncio.Future[T], Callable[[P], None] | None] = {}
         self._landed = landed
         self._over = over
         self.task = asyncio.get_running_loop().create_task(self._run(work))
 
-    async def wait(self, deadline: float, relay: Callable[[I], None] | None) -> T:
+    async def wait(self, deadline: float, relay: Callable[[P], None] | None) -> T:
         """The result.
 
         Args:
             deadline: loop time until which this caller waits.
-            relay: takes each item from now on.
+            relay: takes the progress from now on.
 
         Raises:
             TimeoutError: the deadline has passed; others may go on waiting. Else what the work raises.
@@ -53,12 +53,12 @@ class Flight(Generic[T, I]):
                 self._over()
                 self.task.cancel()
 
-    def _relay(self, item: I) -> None:
+    def _relay(self, progress: P) -> None:
         for relay in self._waiting.values():
             if relay is not None:
-                relay(item)
+                relay(progress)
 
-    async def _run(self, work: Callable[[Callable[[I], None]], Awaitable[T]]) -> None:
+    async def _run(self, work: Callable[[Callable[[P], None]], Awaitable[T]]) -> None:
         try:
             result = await work(self._relay)
         except asyncio.CancelledError:

@@ -32,8 +32,9 @@ async def open_http(
     Raises:
         ConfigError: the address or a header cannot be used; RpcError, PeerUnavailable: it refuses, or is not there.
     """
-    kept = await asyncio.to_thread(oauth.load, oauth.token_file(tokens, server), settings.url)
-    auth = oauth.stored_login(server, settings, kept) if kept is not None else None
+    file = oauth.token_file(tokens, server)
+    kept = await asyncio.to_thread(oauth.load, file, settings.url)
+    auth = oauth.stored_login(server, settings, file, kept) if kept is not None else None
     client = await asyncio.to_thread(make_client, settings, auth)
     make = HttpPeer if settings.transport == "streamable_http" else SsePeer
     peer: HttpPeer | SsePeer = make(

@@ -80,11 +80,14 @@ class LibraryActor(Actor):
     @streams(Attend)
     async def attend(self, request: Attend, context: Context) -> AsyncIterator[ServerMessage]:
         session = self._pool.open(request)
+        queue = session.attend()
         try:
-            async for message in session.messages():
-                yield message
+            while True:
+                yield await queue.get()
         finally:
-            self._pool.close(session)
+            session.leave(queue)
+            if not session.attended:
+                self._pool.close(session)
 
     @handles(AnswerServer)
     async def answer_server(self, request: AnswerServer, context: Context) -> None:
@@ -108,7 +111,7 @@ class LibraryActor(Actor):
         """What one server lists; `None` when it has nothing to list, or does not answer."""
         try:
             async with asyncio.timeout_at(deadline):
-                server = await self._pool.server_for(name, request.session, request.capabilities)
+                server = self._pool.lister(name, request.session)
                 entries = await server.offered(request.kind, deadline, request.capabilities)
         except (BusError, TimeoutError, msgspec.MsgspecError) as error:
             self.log.info("upstream_not_listed", server=name, kind=request.kind, error=str(error))

@@ -24,19 +24,3 @@ class Link(Protocol):
     def log_level(self) -> str:
         """The least level of log messages that somebody has asked for; empty when nobody has."""
         ...
-
-
-class NoLink:
-    """Nobody: a server that is started only to see what it offers."""
-
-    def said(self, server: str, method: str, params: bytes) -> None:
-        """Nobody listens."""
-
-    def asked(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes] | None:
-        return None
-
-    def subscribed(self, server: str) -> set[str]:
-        return set()
-
-    def log_level(self) -> str:
-        return ""

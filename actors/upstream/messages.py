@@ -250,3 +250,29 @@ class GetCacheStats(Request[CacheStats], frozen=True, kw_only=True):
     actor = "upstream"
     reply = CacheStats
     idempotent = True
+
+
+class Authorize(Item, frozen=True, kw_only=True):
+    """The person has to open `address` and agree there."""
+
+    address: str
+
+
+class LoggedIn(Reply, frozen=True, kw_only=True):
+    """The login worked; `file` holds its tokens."""
+
+    file: str
+
+
+class LogIn(Request[LoggedIn], frozen=True, kw_only=True):
+    """Logs in at a server behind HTTP (OAuth). Emits `Authorize` when a person is needed.
+
+    Raises:
+        UpstreamUnavailable: no such server; Refused: it asks for no login, or refuses it.
+    """
+
+    actor = "upstream"
+    reply = LoggedIn
+    item = Authorize
+
+    server: str

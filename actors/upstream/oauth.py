@@ -23,6 +23,7 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
+from msgspec import UNSET, UnsetType
 from pydantic import AnyUrl, ValidationError
 
 from config.place import private_directory
@@ -49,12 +50,11 @@ class Kept(msgspec.Struct):
         metadata: the authorization server's, so that a refresh finds its token endpoint.
     """
 
-    path: str
     url: str
     schema_version: int = SCHEMA_VERSION
-    tokens: msgspec.Raw | None = None
-    client: msgspec.Raw | None = None
-    metadata: msgspec.Raw | None = None
+    tokens: msgspec.Raw | UnsetType = UNSET
+    client: msgspec.Raw | UnsetType = UNSET
+    metadata: msgspec.Raw | UnsetType = UNSET
     expires_at: float = 0.0
 
 
@@ -71,9 +71,8 @@ def load(path: Path, url: str) -> Kept | None:
     return kept if kept.url == url and kept.schema_version == SCHEMA_VERSION else None
 
 
-def save(kept: Kept) -> None:
+def save(path: Path, kept: Kept) -> None:
     """Writes atomically, 0600. Raises OSError, ConfigError."""
-    path = Path(kept.path)
     private_directory(path.parent)
     temporary = path.with_suffix(".tmp")
     temporary.unlink(missing_ok=True)
@@ -86,26 +85,27 @@ def save(kept: Kept) -> None:
 class _Storage(TokenStorage):
     """The SDK's view of a token file."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, path: Path, kept: Kept) -> None:
+        self.path = path
         self.kept = kept
 
+    async def save(self) -> None:
+        await asyncio.to_thread(save, self.path, self.kept)
+
     async def get_tokens(self) -> OAuthToken | None:
-        if self.kept.tokens is None:
+        if self.kept.tokens is UNSET:
             return None
         with contextlib.suppress(ValidationError):
-            tokens = OAuthToken.model_validate_json(bytes(self.kept.tokens))
-            if self.kept.expires_at:
-                tokens.expires_in = int(self.kept.expires_at - time.time())
-            return tokens
+            return OAuthToken.model_validate_json(bytes(self.kept.tokens))
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         self.kept.tokens = _raw(tokens.model_dump_json(exclude_none=True))
         self.kept.expires_at = time.time() + tokens.expires_in if tokens.expires_in else 0.0
-        await asyncio.to_thread(save, self.kept)
+        await self.save()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        if self.kept.client is None:
+        if self.kept.client is UNSET:
             return None
         with contextlib.suppress(ValidationError):
             return OAuthClientInformationFull.model_validate_json(bytes(self.kept.client))
@@ -119,9 +119,14 @@ class Login(httpx2.Auth):
     """Signs requests. While the token is good it is put on without the SDK's flow, which lets one request through at a
     time until its headers have come, so that a slow call would hold up all others."""
 
-    def __init__(self, provider: OAuthClientProvider, kept: Kept) -> None:
+    def __init__(self, provider: OAuthClientProvider, storage: _Storage) -> None:
         self._provider = provider
-        self._kept = kept
+        self._storage = storage
+
+    @property
+    def is_good(self) -> bool:
+        """Whether there is an access token that has not ended."""
+        return self._provider.context.is_token_valid()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         context = self._provider.context
@@ -131,6 +136,8 @@ class Login(httpx2.Auth):
             response = yield request
             if response.status_code != 401:
                 return
+            if context.current_tokens is tokens:
+                context.token_expiry_time = time.time() - 1  # it was taken back early; a refresh may do
         flow = self._provider.async_auth_flow(request)
         try:
             outgoing = await anext(flow)
@@ -145,11 +152,11 @@ class Login(httpx2.Auth):
         """Writes down where the authorization server refreshes tokens."""
         metadata = self._provider.context.oauth_metadata
         if metadata is not None:
-            self._kept.metadata = _raw(metadata.model_dump_json(exclude_none=True))
-            await asyncio.to_thread(save, self._kept)
+            self._storage.kept.metadata = _raw(metadata.model_dump_json(exclude_none=True))
+            await self._storage.save()
 
 
-def stored_login(server: str, settings: UpstreamSettings, kept: Kept) -> Login:
+def stored_login(server: str, settings: UpstreamSettings, path: Path, kept: Kept) -> Login:
     """Signs with kept tokens and refreshes them; raises `LoginNeeded` from a request when that no longer works."""
 
     async def nobody(_: str) -> None:
@@ -158,15 +165,17 @@ def stored_login(server: str, settings: UpstreamSettings, kept: Kept) -> Login:
     async def never() -> AuthorizationCodeResult:
         raise LoginNeeded(f"log in with `mms login {server}`")
 
-    return _login(settings, kept, UNUSED_REDIRECT, nobody, never)
+    return _login(settings, _Storage(path, kept), UNUSED_REDIRECT, nobody, never)
 
 
 def new_login(settings: UpstreamSettings, path: Path, redirect_uri: str, show: OnRedirect, wait: OnCallback) -> Login:
     """Logs in with the first request: registers, shows the authorization address, waits for the code."""
-    return _login(settings, Kept(path=str(path), url=settings.url), redirect_uri, show, wait)
+    return _login(settings, _Storage(path, Kept(url=settings.url)), redirect_uri, show, wait)
 
 
-def _login(settings: UpstreamSettings, kept: Kept, redirect_uri: str, show: OnRedirect, wait: OnCallback) -> Login:
+def _login(
+    settings: UpstreamSettings, storage: _Storage, redirect_uri: str, show: OnRedirect, wait: OnCallback
+) -> Login:
     metadata = OAuthClientMetadata(
         client_name="memtomem-bus",
         redirect_uris=[AnyUrl(redirect_uri)],
@@ -174,11 +183,13 @@ def _login(settings: UpstreamSettings, kept: Kept, redirect_uri: str, show: OnRe
         response_types=["code"],
         token_endpoint_auth_method="none",  # noqa: S106 (a public client; no secret)
     )
-    provider = OAuthClientProvider(settings.url, metadata, _Storage(kept), show, wait)
-    if kept.metadata is not None:
+    provider = OAuthClientProvider(settings.url, metadata, storage, show, wait)
+    kept = storage.kept
+    provider.context.token_expiry_time = kept.expires_at or None  # the SDK forgets it when it loads tokens
+    if kept.metadata is not UNSET:
         with contextlib.suppress(ValidationError):
             provider.context.oauth_metadata = OAuthMetadata.model_validate_json(bytes(kept.metadata))
-    return Login(provider, kept)
+    return Login(provider, storage)
 
 
 def _raw(text: str) -> msgspec.Raw:

@@ -17,8 +17,8 @@ from actors.upstream.connection import Server
 from actors.upstream.dedicated import Dedicated
 from actors.upstream.exposure import Discovered, Rules, expose, name_limit, tool_name
 from actors.upstream.library_messages import Attend
-from actors.upstream.link import NoLink
 from actors.upstream.messages import CallResult, Catalogue, ServerState, ToolEntry, UpstreamUnavailable, Withheld
+from actors.upstream.sensitive import is_sensitive
 from actors.upstream.sessions import ClientSession, Sessions
 from bus.errors import NewerState
 from bus.log import Log
@@ -156,6 +156,11 @@ class Pool:
         client = await self.sessions.wait(session)
         return self._dedicated.server(server, client, capabilities, self._settings.proxy.max_upstream_bytes)
 
+    def lister(self, name: str, session: str) -> Server:
+        """The server whose lists a session sees. One of its own is not started for that."""
+        server = self._server(name)
+        return self._dedicated.find(name, session) or server
+
     async def ask(self, name: str, session: str, ask: Ask) -> CallResult:
         """Takes a request to the server that serves the session. Errors as for `Server.ask`."""
         server = self._server(name)
@@ -179,13 +184,13 @@ class Pool:
 
     def close(self, session: ClientSession) -> None:
         """The client has left: what was its own ends."""
-        if not self.sessions.close(session):
-            return
+        self.sessions.close(session)
         self._dedicated.end(session.id)
         for name, uri in session.subscriptions:
             server = self._servers.get(name)
-            if server is not None and uri not in self.sessions.subscribed(name):
-                server.unfollow(uri)
+            talk = server.conversation if server is not None else None
+            if talk is not None and uri not in self.sessions.subscribed(name):
+                talk.unfollow(uri)
 
     def subscribed(self, server: Server, without: ClientSession) -> set[str]:
         """What others than one session have subscribed to at a server."""
@@ -195,12 +200,14 @@ class Pool:
 
     def log_level_changed(self, session: ClientSession) -> None:
         for server in (*self._servers.values(), *self._dedicated.of(session.id)):
-            server.set_log_level()
+            if server.conversation is not None:
+                server.conversation.set_log_level()
 
     def tell_own(self, session: str, method: str) -> None:
         """Passes a notification of a client on to the servers that are its own."""
         for server in self._dedicated.of(session):
-            server.tell(method)
+            if server.conversation is not None:
+                server.conversation.peer.notify(method)
 
     def _server(self, name: str) -> Server:
         found = self._servers.get(name)
@@ -236,7 +243,7 @@ class Pool:
             max_bytes=self._settings.proxy.max_upstream_bytes,
             log=self._log,
             on_change=self._changed,
-            link=NoLink() if dedicated else self.sessions,
+            link=self.sessions,
             capabilities=EVERYTHING_ASKABLE if dedicated else b"{}",
             leaves=dedicated,
         )
@@ -315,11 +322,11 @@ class Pool:
         return tuple(server.describe(counts.get(name, 0)) for name, server in self._servers.items()) + disabled
 
     def _keep(self) -> None:
-        """Writes the catalogue down for the next start, when it has changed."""
+        """Writes the catalogue down for the next start, when it has changed; what carries a credential stays out."""
         servers = {
             name: kept.KeptServer(
                 connection=kept.fingerprint(server.settings),
-                tools=[msgspec.Raw(tool) for tool in server.tools],
+                tools=[msgspec.Raw(tool) for tool in server.tools if not is_sensitive(tool)],
                 instructions=server.instructions,
                 probes=server.probes,
             )

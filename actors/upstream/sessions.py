@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -31,7 +30,8 @@ _MESSAGE = "notifications/message"
 
 
 class ClientSession:
-    """One client of a gateway, for as long as the gateway attends.
+    """One client of a gateway, for as long as the gateway attends. It may do so more than once at a time (a client of
+    the stateless era over HTTP has nothing but requests); notifications go to each, questions to one.
 
     Attributes:
         calls: requests in flight, by server.
@@ -44,19 +44,29 @@ class ClientSession:
         self.subscriptions = set(attend.subscriptions)
         self.calls: dict[str, int] = {}
         self._log = log
-        self._queue: asyncio.Queue[ServerMessage] = asyncio.Queue(MAX_WAITING)
+        self._queues: list[asyncio.Queue[ServerMessage]] = []
         self._numbers = itertools.count(1)
         self._questions: dict[int, asyncio.Future[bytes]] = {}
 
-    async def messages(self) -> AsyncIterator[ServerMessage]:
-        while True:
-            yield await self._queue.get()
+    @property
+    def attended(self) -> bool:
+        return bool(self._queues)
+
+    def attend(self) -> asyncio.Queue[ServerMessage]:
+        """What is said to the client from now on."""
+        queue: asyncio.Queue[ServerMessage] = asyncio.Queue(MAX_WAITING)
+        self._queues.append(queue)
+        return queue
+
+    def leave(self, queue: asyncio.Queue[ServerMessage]) -> None:
+        self._queues.remove(queue)
 
     def tell(self, message: ServerMessage) -> None:
-        try:
-            self._queue.put_nowait(message)
-        except asyncio.QueueFull:
-            self._log.warning("message_dropped", server=message.server, method=message.method)
+        for queue in self._queues[-1:] if message.number else self._queues:
+            try:
+                queue.put_nowait(message)
+            except asyncio.QueueFull:
+                self._log.warning("message_dropped", server=message.server, method=message.method)
 
     def ask(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes]:
         """Passes a request of a server to the client."""
@@ -101,18 +111,17 @@ class Sessions:
         self._opened = asyncio.Event()
 
     def open(self, attend: Attend) -> ClientSession:
-        session = self._sessions[attend.session] = ClientSession(attend, self._log)
-        self._opened.set()
-        self._opened = asyncio.Event()
+        session = self._sessions.get(attend.session)
+        if session is None:
+            session = self._sessions[attend.session] = ClientSession(attend, self._log)
+            self._opened.set()
+            self._opened = asyncio.Event()
         return session
 
-    def close(self, session: ClientSession) -> bool:
-        """Forgets a session; false when it has been opened anew meanwhile."""
+    def close(self, session: ClientSession) -> None:
+        """Forgets a session that nobody attends to any more."""
         session.close()
-        if self._sessions.get(session.id) is not session:
-            return False
         del self._sessions[session.id]
-        return True
 
     def get(self, name: str) -> ClientSession | None:
         return self._sessions.get(name)

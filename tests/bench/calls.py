@@ -31,6 +31,7 @@ class Figures:
     listed_cold: list[float] = field(default_factory=list)
     p99_idle: list[float] = field(default_factory=list)
     p99_busy: list[float] = field(default_factory=list)
+    repeated: list[float] = field(default_factory=list)
     log: list[float] = field(default_factory=list)
 
 
@@ -43,8 +44,19 @@ def measure(spawn: Callable[[], BenchClient], prefix: str, figures: Figures, cal
         figures.per_call.append(statistics.median(client.run(f"{prefix}echo", calls, 1).latencies) * 1000)
         figures.per_second.append(client.run(f"{prefix}echo", calls * 5, WINDOW).per_second)
         figures.p99_idle.append(percentile(client.run(f"{prefix}echo", calls, 4).latencies, 0.99) * 1000)
+        figures.repeated.append(repeated(client, f"{prefix}read", calls // 4))
     finally:
         client.close()
+
+
+def repeated(client: BenchClient, tool: str, calls: int) -> float:
+    """The median of one and the same read, made again and again; milliseconds."""
+    latencies = []
+    for _ in range(calls):
+        began = time.perf_counter()
+        client.request("tools/call", {"name": tool, "arguments": {"text": "the same"}})
+        latencies.append(time.perf_counter() - began)
+    return statistics.median(latencies) * 1000
 
 
 def measure_beside_a_log(spawn: Callable[[], BenchClient], prefix: str, figures: Figures) -> None:
@@ -106,7 +118,7 @@ def table(direct: Figures, through: Figures) -> str:
         old, new = (statistics.median(values) if values else None for values in (before, after))
         cells = [f"{value:,.2f} {unit}" if value is not None else "–" for value in (old, new)]
         ratio = f"× {new / old:.2f}" if old and new else "–"
-        added = f"+{new - old:.2f} ms" if old and new and unit == "ms" else "–"
+        added = f"{new - old:+.2f} ms" if old and new and unit == "ms" else "–"
         return f"| {name} | {cells[0]} | {cells[1]} | {added} | {ratio} |"
 
     return "\n".join(
@@ -114,6 +126,7 @@ def table(direct: Figures, through: Figures) -> str:
             "| | direct | through mms | added | ratio |",
             "|---|---|---|---|---|",
             row("small call, one in flight, median", "ms", direct.per_call, through.per_call),
+            row("a repeated read that takes its server 5 ms, median", "ms", direct.repeated, through.repeated),
             row(f"small calls, {WINDOW} in flight", "calls/s", direct.per_second, through.per_second),
             row("small calls, 4 in flight, p99", "ms", direct.p99_idle, through.p99_idle),
             row("the same beside another client's 2 MB log, p99", "ms", direct.p99_busy, through.p99_busy),

@@ -2,7 +2,8 @@
 
     python -I -S upstream.py
 
-`echo` answers its text; `log` a log of 2 MB whose last line is its argument `run`.
+`echo` answers its text; `log` a log of 2 MB whose last line is its argument `run`; `read` its text, after 5 ms, and
+declares that it only reads.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from functools import cache
 
 LOG_CHARS = 2_000_000
+READ_SECONDS = 0.005
 TOOLS = [
-    {"name": name, "description": f"The benchmark's {name}.", "inputSchema": {"type": "object"}}
-    for name in ("echo", "log")
+    {
+        "name": name,
+        "description": f"The benchmark's {name}.",
+        "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True} if name == "read" else {},
+    }
+    for name in ("echo", "log", "read")
 ]
 
 
@@ -41,6 +49,8 @@ def main() -> None:
         method, params = frame["method"], frame.get("params") or {}
         if method == "tools/call":
             arguments = params["arguments"]
+            if params["name"] == "read":
+                time.sleep(READ_SECONDS)
             text = f"{log_text(LOG_CHARS)}\nrun {arguments['run']}" if params["name"] == "log" else arguments["text"]
             body = {"result": {"content": [{"type": "text", "text": text}], "isError": False}}
         elif method == "initialize":

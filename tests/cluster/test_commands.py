@@ -19,7 +19,8 @@ from tests.eventually import eventually_blocking
 
 SERVER = """
 import json, sys
-TOOLS = [{"name": name, "description": f"{name} it\\nmore", "inputSchema": {"type": "object"}}
+TOOLS = [{"name": name, "description": f"{name} it\\nmore", "inputSchema": {"type": "object"},
+          "annotations": {"readOnlyHint": name == "echo"}}
          for name in ("echo", "fail", "refuse", "picture")]
 for line in sys.stdin:
     message = json.loads(line)
@@ -107,6 +108,20 @@ def test_calls_that_fail_say_how(cluster: Cluster) -> None:
     assert own.returncode == 1
     for wrong in ("[1]", "{", "7"):
         assert cluster.mms("call", "small__echo", wrong).returncode == 2
+
+
+def test_the_cache_is_shown_and_cleared(cluster: Cluster) -> None:
+    cluster.mms("cache", "clear")
+    cluster.mms("call", "small__echo", '{"asked": "twice"}')
+    eventually_blocking(lambda: cluster.document("cache", "stats")["entries"] == 1)
+    before = cluster.document("cache", "stats")["hits"]
+    assert cluster.mms("call", "small__echo", '{"asked": "twice"}').stdout == '{"asked": "twice"}\n'
+    found = cluster.document("cache", "stats")
+    assert (found["hits"], found["by_tool"]) == (before + 1, [{"server": "small", "tool": "echo", "entries": 1}])
+    assert ["small", "echo", "1"] in [line.split() for line in cluster.mms("cache", "stats").stdout.splitlines()]
+    assert cluster.document("cache", "clear", "--server", "nobody")["cleared"] == 0
+    assert cluster.mms("cache", "clear", "--server", "small", "--tool", "echo").stderr == "1 cached answer forgotten.\n"
+    assert cluster.document("cache", "stats")["entries"] == 0
 
 
 def test_health_and_list_show_a_server_that_fails(cluster: Cluster) -> None:

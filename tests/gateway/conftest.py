@@ -22,7 +22,7 @@ from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.official import python_server
 
-GOOD = ("slow", "progress", "mixed", "failing", "changing", "library", "asking", "stateless", "strict")
+GOOD = ("slow", "progress", "mixed", "failing", "changing", "library", "asking", "stateless", "shelf", "strict")
 ODD = ("pages", "stuck", "schemas", "credentials", "described")
 BAD = ("unreadable", "dying", "hanging", "flooding", "dirty", "hung", "quitting")
 ADMIN = {"MEMTOMEM_STM_ADVERTISE_OBSERVABILITY_TOOLS": "true"}

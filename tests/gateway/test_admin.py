@@ -61,6 +61,17 @@ async def test_without_the_flags_the_optional_tools_do_not_exist(connect: Connec
         assert (await client.call(tool, arguments)).code == -32602
 
 
+async def test_a_flag_in_the_file_takes_effect_while_the_gateway_runs(home: Home, start: Start) -> None:
+    home.serve("echo")
+    client = await start("echo__echo")
+    assert "stm_admin" not in await client.tools()
+    seen = len(client.notifications)
+    home.serve("echo", advertise_observability_tools=True)
+    await client.notification("notifications/tools/list_changed", after=seen)
+    assert "stm_admin" in await client.tools()
+    assert await admin(client, "help")
+
+
 async def test_help_tells_every_action_and_one(connect: Connect) -> None:
     client = await connect(**ADMIN)
     everything = await admin(client, "help")
@@ -236,6 +247,16 @@ async def test_selections_are_recorded_where_they_are_wanted(home: Home, start: 
     assert selection["reject_reasons"] == {"echo__small": "config_hidden"}
     assert selection["candidate_features"]["echo__text"]["rank"] == 1
     assert selection["graph_generation"] is None
+
+    label = home.mms("selection", "feedback", selection["selection_id"], "--user-corrected")
+    assert label.returncode == 0, label.stderr
+    assert json.loads(log.read_text().splitlines()[-1])["user_corrected"] is True
+    assert home.mms("selection", "feedback", "unknown").returncode == 1
+    assert "1 labels" in await admin(client, "selection_stats")
+    assert "v1-bm25-tool-relevance" in home.mms("selection", "replay").stdout
+    asked = home.mms("sql", "FROM selection_by_ranker SELECT ranker_version, selections, ok_ratio", "--format", "json")
+    assert asked.returncode == 0, asked.stderr
+    assert "v1-bm25-tool-relevance" in asked.stdout
 
 
 async def test_without_a_review_queue_nothing_is_proposed(home: Home, start: Start) -> None:

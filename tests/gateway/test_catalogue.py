@@ -72,7 +72,7 @@ async def test_odd_names_are_unique_fit_and_reach_their_tool(connect: Connect) -
     assert "twice" in report
 
 
-async def test_metadata_with_a_credential_is_withheld(connect: Connect) -> None:
+async def test_metadata_with_a_credential_is_withheld(connect: Connect, shared_home: Home) -> None:
     client = await connect(ready=("credentials__clean",), **ADMIN)
     listed = await client.request("tools/list")
     assert b"sk-ant" not in listed.line
@@ -80,6 +80,8 @@ async def test_metadata_with_a_credential_is_withheld(connect: Connect) -> None:
     report = await health(client)
     assert "sensitive_metadata" in report
     assert "sk-ant" not in report
+    state = [path for path in (shared_home.path / "bus").rglob("*") if path.is_file()]
+    assert [path for path in state if b"sk-ant" in path.read_bytes()] == []
 
 
 async def test_a_dirty_server_becomes_ready_and_its_noise_is_counted(connect: Connect, shared_home: Home) -> None:

@@ -7,11 +7,21 @@ import json
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import (
+    CallToolResult,
+    CreateMessageResult,
+    ElicitResult,
+    ListRootsResult,
+    PromptReference,
+    Root,
+    TextContent,
+    TextResourceContents,
+)
 
 from tests.fixtures.home import MMS, Home
 from tests.fixtures.official import MCP1_CLIENT, mcp1_python, npm_server
@@ -21,10 +31,10 @@ MODES = ("legacy", "auto", "2026-07-28")
 
 
 @asynccontextmanager
-async def official_client(home: Home, mode: str) -> AsyncIterator[Client]:
+async def official_client(home: Home, mode: Any, **callbacks: Any) -> AsyncIterator[Client]:
     """The official client of mcp 2.x on `mms gateway`, beside the home's background cluster."""
     parameters = StdioServerParameters(command=str(MMS), args=["gateway"], env=home.environment(), cwd=str(home.path))
-    async with Client(stdio_client(parameters), mode=mode) as client:
+    async with Client(stdio_client(parameters), mode=mode, **callbacks) as client:
         yield client
 
 
@@ -92,3 +102,54 @@ async def test_the_official_npm_servers(home: Home, start: Start) -> None:
     assert "completed" in long.text.lower()
     steps = [params["progress"] for method, params in client.notifications if method == "notifications/progress"]
     assert steps == [1, 2, 3, 4]
+
+
+@pytest.mark.npm
+@pytest.mark.parametrize("mode", MODES)
+async def test_everything_that_a_server_offers(home: Home, mode: str) -> None:
+    """The official client in either era, in front of a server of its own: resources, prompts, completion, questions."""
+    home.configure({"ev": {**npm_server("everything"), "prefix": "ev", "session": "dedicated"}})
+    seen: list[str] = []
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        seen.append(params.mode)
+        content: dict[str, str | int | float | bool | list[str] | None] = {"name": "Ada"}
+        return ElicitResult(action="accept", content=content)
+
+    async def sample(context: Any, params: Any) -> CreateMessageResult:
+        return CreateMessageResult(role="assistant", content=TextContent(type="text", text="sampled"), model="m")
+
+    async def roots(context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root.model_validate({"uri": "file:///work", "name": "work"})])
+
+    callbacks = {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
+    try:
+        async with official_client(home, mode, **callbacks) as client:
+            await listed(client, "ev__trigger-elicitation-request")
+            assert "Ada" in text_of(await client.call_tool("ev__trigger-elicitation-request", {}))
+            assert seen == ["form"]
+            asked = await client.call_tool("ev__trigger-sampling-request", {"prompt": "say it", "maxTokens": 10})
+            assert "sampled" in text_of(asked)
+            assert "file:///work" in text_of(await client.call_tool("ev__get-roots-list", {}))
+            uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+            assert all(uri.startswith("ev+demo://") for uri in uris)
+            [content] = (await client.read_resource(uris[0])).contents
+            assert isinstance(content, TextResourceContents)
+            assert (str(content.uri), bool(content.text)) == (uris[0], True)
+            [content] = (await client.read_resource("ev+demo://resource/dynamic/text/7")).contents
+            assert str(content.uri) == "ev+demo://resource/dynamic/text/7"
+            prompt = await client.get_prompt("ev__args-prompt", {"city": "Seoul"})
+            assert isinstance(prompt.messages[0].content, TextContent)
+            assert "Seoul" in prompt.messages[0].content.text
+            ref = PromptReference(type="ref/prompt", name="ev__completable-prompt")
+            found = await client.complete(ref, {"name": "department", "value": "E"})
+            assert found.completion.values == ["Engineering"]
+    finally:
+        assert home.mms("down").returncode == 0
+
+
+async def listed(client: Client, name: str) -> None:
+    """Waits for a tool."""
+    async with asyncio.timeout(30):
+        while name not in {tool.name for tool in (await client.list_tools()).tools}:
+            await asyncio.sleep(0.05)

@@ -125,6 +125,23 @@ FROM fault
 WHERE ts > make_timestamp(epoch_us(now())) - INTERVAL 7 DAY
 ORDER BY ts DESC;
 
+CREATE OR REPLACE VIEW selection_by_ranker AS
+SELECT
+    ranker_version,
+    count(*) AS selections,
+    round(avg(candidate_count), 1) AS mean_candidates,
+    count(*) FILTER (candidate_features IS NOT NULL) AS ranked,
+    round(
+        count(*) FILTER (candidate_features[selected_tool]['rank'] = 1)
+        / nullif(count(*) FILTER (candidate_features IS NOT NULL), 0), 4
+    ) AS first_ratio,
+    round(avg(candidate_features[selected_tool]['rank']), 2) AS mean_rank,
+    round(count(*) FILTER (ok) / nullif(count(ok), 0), 4) AS ok_ratio,
+    quantile_cont(latency_ms, 0.5) AS p50_ms
+FROM selection LEFT JOIN (SELECT selection_id, ok, latency_ms FROM execution) AS execution USING (selection_id)
+GROUP BY ranker_version
+ORDER BY ranker_version;
+
 COMMENT ON VIEW savings_by_tool IS 'Calls, characters and estimated tokens saved per upstream tool; saved = original - delivered.';
 COMMENT ON VIEW savings_by_day IS 'Calls and estimated tokens saved per day (UTC).';
 COMMENT ON VIEW latency_by_tool IS 'Milliseconds per call that was not answered from the cache; own = everything but the upstream.';
@@ -133,4 +150,5 @@ COMMENT ON VIEW surfacing_outcomes IS 'How the calls that reached surfacing ende
 COMMENT ON VIEW latest_ratings IS 'The rating that counts, per surfacing event and memory.';
 COMMENT ON VIEW memory_ratings IS 'Ratings per memory; each event counts once.';
 COMMENT ON VIEW progressive_coverage IS 'Per shortened response: reads, and the share of its code points that was ever served.';
+COMMENT ON VIEW selection_by_ranker IS 'Per ranking cohort: how often the tool that was called ranked first, and how the calls ended.';
 COMMENT ON VIEW faults_recent IS 'Faults of the last seven days, newest first.';

@@ -393,7 +393,8 @@ async def test_a_cancelled_call_is_counted_as_such(home: Place, ltm: ScriptedLtm
             return (await bus.ask(GetSurfacerHealth(), timeout=5)).counters == {"cancelled": 1}
 
         await until(counted)
-        assert (await bus.ask(GetSurfacerHealth(), timeout=5)).breaker == "closed"
+        health = await bus.ask(GetSurfacerHealth(), timeout=5)
+        assert (health.breaker, health.attempts) == ("closed", 0)
         await eventually(
             lambda: [e.decision for e in recorder.received if isinstance(e, OpportunityEvent)] == ["cancelled"]
         )

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from actors.telemetry.messages import ExecutionEvent, SelectionEvent
 from actors.telemetry.selection_log import MARKS, SelectionLog, share_of
 from actors.telemetry.selection_stats import summary
+from bus.errors import Refused
 from config.schema_proxy import SelectionTelemetrySettings
 
 ON = SelectionTelemetrySettings(enabled=True)
@@ -38,11 +40,18 @@ def log(tmp_path: Path, **settings: Any) -> SelectionLog:
     return SelectionLog(msgspec.structs.replace(ON, **settings), tmp_path / "state" / "selection_log.jsonl")
 
 
+def append(log: SelectionLog, lines: list[bytes]) -> int:
+    """Screens and writes a batch; returns how many lines were no events."""
+    screened = log.screen(lines)
+    log.write(screened)
+    return screened.rejected
+
+
 def test_lines_are_recognised_sorted_private_and_written_once(tmp_path: Path) -> None:
     found = log(tmp_path)
     lines = pair()
     assert all(line.startswith(MARKS) for line in lines)
-    assert found.append([*lines, b'{"kind":"selection","torn', *lines]) == 1
+    assert append(found, [*lines, b'{"kind":"selection","torn', *lines]) == 1
     written = found.path.read_text().splitlines()
     assert len(written) == 2
     for line in written:
@@ -55,7 +64,7 @@ def test_lines_are_recognised_sorted_private_and_written_once(tmp_path: Path) ->
 
 def test_nothing_is_written_while_it_is_off(tmp_path: Path) -> None:
     found = log(tmp_path, enabled=False)
-    found.append(pair())
+    append(found, pair())
     assert not found.path.exists()
     assert summary(found.path) is None
 
@@ -65,7 +74,7 @@ def test_sampling_keeps_or_drops_pairs_together(tmp_path: Path) -> None:
     ids = [f"call-{number}" for number in range(40)]
     for selection_id in ids:
         for line in pair(selection_id):
-            found.append([line])
+            append(found, [line])
     kept = [json.loads(line)["selection_id"] for line in found.path.read_text().splitlines()]
     expected = [i for i in ids if share_of(i) < 0.5]
     assert 0 < len(expected) < len(ids)
@@ -75,7 +84,7 @@ def test_sampling_keeps_or_drops_pairs_together(tmp_path: Path) -> None:
 
 def test_a_line_with_a_credential_is_dropped_and_counted(tmp_path: Path) -> None:
     found = log(tmp_path)
-    found.append(pair(tool="use-ghp_" + "a1B2" * 10))
+    append(found, pair(tool="use-ghp_" + "a1B2" * 10))
     assert not found.path.exists()
     assert (found.written, found.redacted) == (0, 2)
 
@@ -83,7 +92,7 @@ def test_a_line_with_a_credential_is_dropped_and_counted(tmp_path: Path) -> None
 def test_rotation_keeps_the_newest_backups(tmp_path: Path) -> None:
     found = log(tmp_path, max_bytes=600, max_backups=2)
     for number in range(5):
-        found.append(pair(f"call-{number}"))
+        append(found, pair(f"call-{number}"))
     assert [path.name for path in found.backups] == ["selection_log.jsonl.1", "selection_log.jsonl.2"]
     assert "call-4" in found.path.read_text()
     assert "call-3" in found.backups[0].read_text()
@@ -96,7 +105,7 @@ def test_rotation_keeps_the_newest_backups(tmp_path: Path) -> None:
 def test_without_backups_the_log_begins_anew(tmp_path: Path) -> None:
     found = log(tmp_path, max_bytes=600, max_backups=0)
     for number in range(3):
-        found.append(pair(f"call-{number}"))
+        append(found, pair(f"call-{number}"))
     assert found.backups == []
     assert "call-2" in found.path.read_text()
     assert "call-1" not in found.path.read_text()
@@ -105,28 +114,46 @@ def test_without_backups_the_log_begins_anew(tmp_path: Path) -> None:
 def test_a_disk_that_fails_is_counted_and_raises_nothing(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     found = log(tmp_path)
-    found.append(pair())
+    append(found, pair())
     assert (found.written, found.write_errors) == (0, 2)
 
 
 def test_a_torn_line_is_closed_and_skipped(tmp_path: Path) -> None:
     found = log(tmp_path)
-    found.append(pair("one"))
+    append(found, pair("one"))
     with found.path.open("ab") as file:
         file.write(b'\n{"kind":"exec')
     sums = summary(found.path)
     assert sums is not None
     assert (sums["events"], sums["unreadable"]) == (2, 0)
-    found.append(pair("two"))
+    append(found, pair("two"))
     sums = summary(found.path)
     assert sums is not None
     assert (sums["events"], sums["unreadable"]) == (4, 1)
 
 
+def test_a_label_belongs_to_a_selection_of_the_log(tmp_path: Path) -> None:
+    found = log(tmp_path)
+    with pytest.raises(Refused, match="no selection 'one'"):
+        found.label("one", user_corrected=True, operator_override=False)
+    append(found, pair("one"))
+    found.label("one", user_corrected=True, operator_override=False)
+    label = json.loads(found.path.read_text().splitlines()[-1])
+    assert label["kind"] == "feedback"
+    assert (label["selection_id"], label["ranker_version"]) == ("one", "v0-passthrough")
+    assert (label["user_corrected"], label["operator_override"]) == (True, False)
+    sums = summary(found.path)
+    assert sums is not None
+    assert (sums["feedback"], sums["unreadable"]) == (1, 0)
+    found.settings = SelectionTelemetrySettings()
+    with pytest.raises(Refused, match="off"):
+        found.label("one", user_corrected=True, operator_override=False)
+
+
 def test_sums(tmp_path: Path) -> None:
     found = log(tmp_path)
-    found.append(pair("one", latency_ms=1.0) + pair("two", latency_ms=3.0, ok=False, error_type="UpstreamTimeout"))
-    found.append(pair("three", tool="fs__write", latency_ms=2.0))
+    append(found, pair("one", latency_ms=1.0) + pair("two", latency_ms=3.0, ok=False, error_type="UpstreamTimeout"))
+    append(found, pair("three", tool="fs__write", latency_ms=2.0))
     assert summary(found.path) == {
         "events": 6,
         "selections": 3,

@@ -13,10 +13,12 @@ from actors.telemetry.journal import Journal
 from actors.telemetry.messages import (
     CompressionFeedbackEvent,
     Event,
+    ExecutionEvent,
     FaultEvent,
     FeedbackEvent,
     OpportunityEvent,
     ProgressiveReadEvent,
+    SelectionEvent,
     SurfacingEvent,
     TuningEvent,
 )
@@ -259,3 +261,39 @@ def test_a_file_of_an_earlier_version_is_an_error_that_says_what_to_do(tmp_path:
         connection.execute("DROP VIEW latest_ratings")
     with pytest.raises(StateError, match="cannot be used"):
         report(path, "surfacing")
+
+
+def test_the_latest_calls_stand_in_the_savings(tmp_path: Path) -> None:
+    path = stored(tmp_path, *CALLS)
+    recent = report(path, limit=2)["recent"]
+    assert [row["ts"][:10] for row in recent] == ["2026-11-02", "2026-11-02"]
+    assert {row["error"] for row in report(path, tool="fs__read")["recent"]} == {"", "timeout"}
+    assert report(path, limit=0)["recent"] == []
+
+
+def test_selections_are_compared_by_ranker(tmp_path: Path) -> None:
+    events: list[Event] = []
+    for number, (ranked, rank) in enumerate([(True, 1.0), (True, 3.0), (False, 0.0)]):
+        common: dict[str, Any] = {"selection_id": f"s{number}", "server": "fs", "selected_tool": "fs__read"}
+        events.append(
+            SelectionEvent(
+                **common,
+                candidate_tools=["fs__read", "fs__write"],
+                candidate_count=2,
+                reject_reasons={"fs__x": "config_hidden"},
+                candidate_features={"fs__read": {"rank": rank, "bm25": 1.5}} if ranked else None,
+                args_sha256="0" * 64,
+                args_chars=2,
+                ranker_version="v1-bm25-tool-relevance" if ranked else "v0-passthrough",
+            )
+        )
+        events.append(ExecutionEvent(**common, ok=number != 0, latency_ms=float(number)))
+    path = stored(tmp_path, *events)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute("FROM selection_by_ranker").fetchall()
+        rejected = connection.execute("SELECT DISTINCT reject_reasons['fs__x'] FROM selection").fetchall()
+    assert found == [
+        ("v0-passthrough", 1, 2.0, 0, None, None, 1.0, 2.0),
+        ("v1-bm25-tool-relevance", 2, 2.0, 2, 0.5, 2.0, 0.5, 0.5),
+    ]
+    assert rejected == [("config_hidden",)]

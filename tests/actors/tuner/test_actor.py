@@ -279,9 +279,11 @@ async def report(bus: Bus, count: int) -> None:
         await bus.ask(request, timeout=10)
 
 
-async def test_recommendations_follow_feedback_until_they_are_accepted(bus: Bus, surfacer: Surfacer) -> None:
+async def test_recommendations_follow_feedback_until_they_are_accepted(
+    bus: Bus, surfacer: Surfacer, any_place: Place
+) -> None:
     configuration = {"upstream_servers": {"fs": {"prefix": "fs", "command": "x"}}}
-    surfacer.place.config_file.write_text(json.dumps(configuration))
+    any_place.config_file.write_text(json.dumps(configuration))
     assert (await bus.ask(GetRecommendations(), timeout=10)).items == ()
     for number in range(3):
         await rate(bus, f"s{number}", ("", "not_relevant"))
@@ -309,9 +311,9 @@ async def test_recommendations_follow_feedback_until_they_are_accepted(bus: Bus,
     assert await about() == ["budget"]
 
 
-async def test_follow_up_reads_count_where_telemetry_answers(bus: Bus, surfacer: Surfacer) -> None:
+async def test_follow_up_reads_count_where_telemetry_answers(bus: Bus, any_place: Place) -> None:
     configuration = {"upstream_servers": {"fs": {"prefix": "fs", "command": "x"}}}
-    surfacer.place.config_file.write_text(json.dumps(configuration))
+    any_place.config_file.write_text(json.dumps(configuration))
     outbox = Outbox(bus)
     for number in range(5):
         for follow_up in (False, True):

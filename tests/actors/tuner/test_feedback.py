@@ -230,6 +230,23 @@ def test_a_newer_file_is_left_alone(store: FeedbackStore, path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_of_the_first_version_keeps_its_rows(store: FeedbackStore, path: Path) -> None:
+    give(store, "helpful", 3)
+    store.run(lambda s: s.report("fs", "read", "other", "the end", "t1"))
+    store.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE answered_reports")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    again = FeedbackStore(path)
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    assert sum(again.run(FeedbackStore.rated_tools).values()) == 3
+    assert again.run(lambda s: s.open_reports(long_ago)) == {Tool("fs", "read"): {"other": 1}}
+    again.run(lambda s: s.answer_reports(Tool("fs", "read")))
+    assert again.run(lambda s: s.open_reports(long_ago)) == {}
+    again.close()
+
+
 def test_a_corrupt_file_is_set_aside_at_start(store: FeedbackStore, path: Path) -> None:
     store.close()
     path.write_bytes(b"no database at all" * 100)

@@ -24,7 +24,8 @@ OFF = SurfacingSettings(auto_tune_enabled=False)
 
 
 def given(**known: Any) -> Observed:
-    return Observed(**({"tool": TOOL, "threshold": 0.35, "entry": ENTRY, "budget": BUDGET} | known))
+    usual: dict[str, Any] = {"tool": TOOL, "threshold": 0.35, "entry": ENTRY, "budget": BUDGET}
+    return Observed(**(usual | known))
 
 
 def recommended(settings: SurfacingSettings = OFF, **known: Any) -> tuple[Recommendation, ...]:

@@ -1,0 +1,92 @@
+"""`session: dedicated`: a server process for each client, which ends with it, and nothing of anybody else's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.eventually import eventually
+from tests.fixtures.home import Home
+from tests.fixtures.mcp_client import McpClient
+from tests.gateway.conftest import Connect, Start
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+async def pid_of(client: McpClient) -> int:
+    return int((await client.call("mine__alive")).text)
+
+
+async def gateways(home: Home, *folders: Path) -> list[McpClient]:
+    clients = []
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        client = await home.gateway(cwd=folder)
+        clients.append(client)
+        await client.handshake()
+        await client.tools_with("mine__alive")
+    return clients
+
+
+async def test_each_client_has_its_own_process_in_its_own_folder(home: Home) -> None:
+    home.configure({"mine": home.upstream("dying", "mine", session="dedicated")})
+    one, two = await gateways(home, home.path / "one", home.path / "two")
+    try:
+        first, second = await pid_of(one), await pid_of(two)
+        assert first != second
+        assert await pid_of(one) == first
+        assert os.readlink(f"/proc/{first}/cwd") == str(home.path / "one")
+        assert os.readlink(f"/proc/{second}/cwd") == str(home.path / "two")
+        await one.close()
+        await eventually(lambda: not alive(first))
+        assert await pid_of(two) == second
+        two.kill()  # its gateway has no chance to say goodbye
+        await eventually(lambda: not alive(second), patience=20)
+    finally:
+        await two.close()
+        assert home.mms("down").returncode == 0
+    assert one.faults == []
+
+
+async def test_no_process_is_started_for_a_client_that_only_looks(home: Home, start: Start) -> None:
+    home.configure({"own": home.upstream("library", "own", session="dedicated")})
+    client = await start("own__touch")
+    assert (await client.request("resources/list")).result["resources"][0]["uri"] == "own+res://a"
+    assert (await client.request("prompts/list")).result["prompts"][0]["name"] == "own__greet"
+    assert len(home.recorded("own", "start")) == len(home.recorded("own", "eof")) == 1
+    uri = "own+res://a"
+    await client.request("resources/subscribe", {"uri": uri})
+    await client.call("own__touch")
+    assert await client.notification("notifications/resources/updated") == {"uri": uri}
+    assert len(home.recorded("own", "start")) == 2
+
+
+async def test_a_server_of_ones_own_comes_back(home: Home, start: Start) -> None:
+    home.configure({"mine": home.upstream("dying", "mine", session="dedicated", reconnect_delay_seconds=0)})
+    client = await start("mine__alive")
+    first = await pid_of(client)
+    assert (await client.call("mine__die")).result["isError"] is True
+    assert await pid_of(client) != first
+
+
+async def test_clients_of_a_shared_server_hear_only_of_their_own_calls(connect: Connect) -> None:
+    one, two = await connect(ready=("progress__gated",)), await connect()
+    _, waiting = await one.begin_call("progress__gated", _meta={"progressToken": "t"})
+    await one.notification("notifications/progress")
+    await two.call("progress__go", _meta={"progressToken": "t"})
+    assert (await waiting).result["content"][0]["text"] == "gone"
+    await two.settled()
+    assert two.notifications == []
+
+
+async def test_a_log_message_that_may_be_of_another_clients_call_is_nobodys(connect: Connect) -> None:
+    """A shared session does not say whose call a message is about."""
+    one, two = await connect(ready=("library__say", "slow__block")), await connect()
+    for client in (one, two):
+        await client.request("logging/setLevel", {"level": "debug"})
+    await one.call("library__say", {"n": 1})
+    await one.notification("notifications/message")
+    await two.settled()
+    assert two.notifications == []
