@@ -37,6 +37,12 @@ class RpcError(BusError):
         self.raw = raw
 
 
+class NotSent(PeerUnavailable):
+    """The request has not left us: nothing has run, so even a write may be sent again."""
+
+    code = "not_sent"
+
+
 class TooLarge(BusError):
     """The answer is longer than the limit and was not kept."""
 
@@ -89,7 +95,7 @@ class Rpc(ABC):
         The future fails with `RpcError`, `TooLarge` or `PeerUnavailable` (the peer went away).
 
         Raises:
-            PeerUnavailable: the connection is closed; Busy: the peer does not read.
+            NotSent: the connection is closed; Busy: the peer does not read.
         """
         number = next(self._numbers)
         self._write(jsonrpc.request(str(number).encode(), method, params))

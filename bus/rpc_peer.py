@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import cast
 
 from bus.child import EOF_GRACE_SECONDS, Child, ChildProtocol, spawn
-from bus.errors import Busy, PeerUnavailable
-from bus.rpc import OnNotification, OnRequest, Rpc, TooLarge
+from bus.errors import Busy
+from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, TooLarge
 
 MAX_LINE_BYTES = 41_943_040
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
@@ -174,7 +174,7 @@ class RpcPeer(Rpc, ChildProtocol):
 
     def _write(self, frame: bytes) -> None:
         if self.closed.is_set() or self._stdin is None or self._stdin.is_closing():
-            raise PeerUnavailable(f"the connection to {self.name} is closed")
+            raise NotSent(f"the connection to {self.name} is closed")
         if self._stdin.get_write_buffer_size() > MAX_UNSENT_BYTES:
             raise Busy(f"{self.name} does not read its input")
         self._stdin.write(frame)

@@ -1,7 +1,7 @@
 """Streamable HTTP: one address, POST for what the client says, GET for what nobody asked for, DELETE for goodbye.
 
-Each POST of the stateless era is a client of its own for as long as it is open. A client of the handshake era has a
-session, named by `Mcp-Session-Id`.
+A client of the handshake era has a session, named by `Mcp-Session-Id`. One of the stateless era has none: each of its
+POSTs has a session while it is open, and an anchor of the same name keeps what belongs to the client in between.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ class HttpEdge:
         self._guard = guard
         self._clients: dict[str, tuple[Client, Session]] = {}
         self._passing: set[Session] = set()
+        self._anchors: dict[str, tuple[Session, float]] = {}
         self.app = Starlette(routes=[Route(PATH, self._serve, methods=["GET", "POST", "DELETE"])])
 
     async def drain(self, seconds: float) -> None:
@@ -103,6 +104,8 @@ class HttpEdge:
         await asyncio.gather(*(self._protocol.drain(session, seconds) for session in sessions))
         for id_ in list(self._clients):
             self._end(id_)
+        for session, _ in self._anchors.values():
+            self._protocol.close(session)
 
     async def _serve(self, request: Request) -> Response:
         try:
@@ -145,7 +148,9 @@ class HttpEdge:
             return Response(status_code=202)  # closing a response is how a request is cancelled in this era
         _check_headers(request, frame)
         exchange = Exchange()
-        session = Session(f"{self._name}-{_identity(request, frame)}", exchange.send)
+        name = f"{self._name}-{_identity(request, frame)}"
+        self._anchor(name)
+        session = Session(name, exchange.send)
         self._passing.add(session)
         self._protocol.open(session)
         self._protocol.handle(session, body)
@@ -156,6 +161,16 @@ class HttpEdge:
             self._protocol.close(session)
 
         return await _reply(request, exchange, leave, by_status=True)
+
+    def _anchor(self, name: str) -> None:
+        """Keeps servers of the client's own alive between its requests."""
+        session, _ = self._anchors.pop(name, (None, 0.0))
+        if session is None:
+            session = Session(name, _drop)
+            self._protocol.open(session)
+        self._anchors[name] = session, time.monotonic()  # the latest stands last
+        if len(self._anchors) > MAX_SESSIONS:
+            self._protocol.close(self._anchors.pop(next(iter(self._anchors)))[0])
 
     # The handshake era.
 
@@ -219,6 +234,15 @@ class HttpEdge:
         for id_, (client, _) in list(self._clients.items()):
             if client.seen < oldest and not client.busy:
                 self._end(id_)
+        for name, (session, seen) in list(self._anchors.items()):
+            if seen >= oldest:
+                break
+            del self._anchors[name]
+            self._protocol.close(session)
+
+
+def _drop(frame: bytes) -> None:
+    """A client of the stateless era cannot be told anything that belongs to none of its requests."""
 
 
 def _when_over(session: Session, id_: bytes, outlet: Outlet) -> None:

@@ -83,18 +83,10 @@ class Open:
 
 
 class Parking:
-    """The open requests of one client.
-
-    Attributes:
-        on_empty: called when the last of them is over.
-    """
+    """The open requests of one client."""
 
     def __init__(self) -> None:
-        self.on_empty: Callable[[], None] = lambda: None
         self._open: list[Open] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._open)
 
     def add(self, entry: Open) -> None:
         self._open.append(entry)
@@ -106,8 +98,6 @@ class Parking:
         entry.task.cancel()
         if entry in self._open:
             self._open.remove(entry)
-            if not self._open:
-                self.on_empty()
 
     def ask(self, message: ServerMessage) -> bool:
         """Gives a question to the newest open request to its server; false when there is none."""

@@ -103,7 +103,6 @@ async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenera
     try:
         yield name, protocol
     finally:
-        protocol.leave()
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)

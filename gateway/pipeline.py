@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
@@ -206,7 +206,7 @@ class Pipeline:
         surfaced = await self._surface(call, policy, response, notes)
         return Outcome(self._assemble(call, response, compressed, surfaced))
 
-    async def _ask_upstream(self, call: Call, policy: ToolPolicy, notes: _Notes) -> CallResult:
+    def _ask_upstream(self, call: Call, policy: ToolPolicy, notes: _Notes) -> Awaitable[CallResult]:
         entry = call.entry
         params = b'{"arguments":' + call.arguments
         params += b',"_meta":' + call.meta + b"}" if call.meta is not None else b"}"
@@ -219,7 +219,7 @@ class Pipeline:
             capabilities=call.capabilities,
             log_level=call.log_level,
         )
-        return await self.upstream.ask(
+        return self.upstream.ask(
             request,
             label=entry.name,
             read_only=entry.read_only,

@@ -29,7 +29,6 @@ from gateway.eras import (
     askable,
     check_envelope,
 )
-from gateway.interim import Parking
 from gateway.library import Library
 from gateway.pipeline import Pipeline
 from gateway.session import Request, Session
@@ -67,7 +66,6 @@ class Protocol:
         self._upstream = pipeline.upstream
         self._max_instruction_chars = max_instruction_chars
         self._sessions: set[Session] = set()
-        self._parked: dict[str, Parking] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         calls = Calls(catalogue, own, pipeline)
         self._library = library = Library(pipeline.upstream, lambda: pipeline.settings)
@@ -98,39 +96,22 @@ class Protocol:
     def open(self, session: Session) -> None:
         """Begins to serve a client, and to attend for it at the pool of servers.
 
-        Sessions of one name are one client: what one of them has parked, the next may resume.
+        Sessions of one name are one client: what one of them has parked, another may resume.
         """
-        session.parking = self._parked.get(session.name) or next(
-            (other.parking for other in self._sessions if other.name == session.name), session.parking
-        )
+        same = (other.parking for other in self._sessions if other.name == session.name)
+        session.parking = next(same, session.parking)
         self._sessions.add(session)
         shelves = self._library.shelves
         attendance = Attendance(session, self._upstream, lambda server, uri: shelves(session).public_uri(server, uri))
         session.attending = asyncio.get_running_loop().create_task(attendance.run())
 
     def close(self, session: Session) -> None:
-        """Ends what is open for a client. While requests are parked for it, it is attended for."""
+        """Ends what is open for a client."""
         self._sessions.discard(session)
         self._library.close(session)
         session.close()
-        attending, parking = session.attending, session.parking
-        if attending is None:
-            return
-        if not parking or session.name in self._parked:
-            attending.cancel()
-            return
-
-        def over() -> None:
-            self._parked.pop(session.name, None)
-            attending.cancel()
-
-        self._parked[session.name] = parking
-        parking.on_empty = over
-
-    def leave(self) -> None:
-        """The process ends: nobody will resume what is parked."""
-        for parking in list(self._parked.values()):
-            parking.close()
+        if all(other.parking is not session.parking for other in self._sessions):
+            session.parking.close()
 
     async def drain(self, session: Session, seconds: float) -> None:
         """After the client's last frame: lets calls finish, and writes only their results from now on."""

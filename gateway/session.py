@@ -141,6 +141,8 @@ class Session:
             future.cancel()
         for task in self.in_flight.values():
             task.cancel()
+        if self.attending is not None:
+            self.attending.cancel()
 
     def _settled(self, id_: bytes, future: asyncio.Future[bytes]) -> None:
         self._asked.pop(id_, None)

@@ -173,11 +173,7 @@ class Upstream:
         on_progress: Callable[[bytes], None] | None,
     ) -> CallResult:
         """One request over the bus; the cluster is started for it if it is gone."""
-
-        def on_item(item: Progress) -> None:
-            if on_progress is not None:
-                on_progress(item.params)
-
+        on_item = None if on_progress is None else _params_to(on_progress)
         try:
             return await self.bus.ask(request, timeout=timeout, trace_id=trace_id, on_item=on_item)
         except PeerRestarted:
@@ -197,6 +193,10 @@ class Upstream:
         async with self._starting:
             if not self.bus.is_connected("upstream"):
                 await asyncio.to_thread(self._start_cluster)
+
+
+def _params_to(on_progress: Callable[[bytes], None]) -> Callable[[Progress], None]:
+    return lambda item: on_progress(item.params)
 
 
 async def _inputs(client: Session, requests: msgspec.Raw) -> bytes:

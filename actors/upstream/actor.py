@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 from actors.telemetry.messages import FaultEvent
 from actors.upstream.cache_store import CacheStore
@@ -69,7 +69,7 @@ class UpstreamActor(LibraryActor):
         found = self._pool.find(request.server, request.tool)
         dedicated = found.server.settings.session == "dedicated"
 
-        async def fetch(deadline: float, relay: Relay | None) -> CallResult:
+        def fetch(deadline: float, relay: Relay | None) -> Awaitable[CallResult]:
             ask = Ask(
                 "tools/call",
                 tool_params(request.params.data, request.tool),
@@ -80,7 +80,7 @@ class UpstreamActor(LibraryActor):
                 capabilities=request.capabilities,
                 log_level=request.log_level,
             )
-            return await self._pool.ask(request.server, request.session, ask)
+            return self._pool.ask(request.server, request.session, ask)
 
         call = CallOf(
             found.server,

@@ -26,7 +26,7 @@ from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc import Answer, Rpc, RpcError
+from bus.rpc import Answer, NotSent, Rpc, RpcError
 from config.expand import expand_upstream
 from config.place import Place
 from config.schema_upstream import UpstreamSettings
@@ -87,6 +87,7 @@ class Server:
         self._changed = asyncio.Event()
         self._hurry = asyncio.Event()
         self._peer: Rpc | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._session: handshake.Session | None = None
         self._conversation: Conversation | None = None
         self._offers: dict[Kind, list[bytes]] = {}
@@ -135,7 +136,7 @@ class Server:
         """
         retries = 0
         while True:
-            talk = await self._connected(ask.deadline)
+            talk = self.conversation or await self._connected(ask.deadline)
             started = time.perf_counter()
             try:
                 result, error = await self._calls.attempt(
@@ -144,7 +145,7 @@ class Server:
             except PeerUnavailable as gone:
                 if isinstance(gone, Busy):
                     raise UpstreamUnavailable(f"upstream {self.name}: {gone.message}") from None
-                if not ask.read_only:
+                if not ask.read_only and not isinstance(gone, NotSent):
                     what = f"upstream {self.name} went away while {ask.label} was running"
                     raise UpstreamDied(f"{what}; it may have taken effect, so it was not repeated") from None
                 if retries >= self.settings.max_retries:
@@ -209,6 +210,8 @@ class Server:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(self._life, *self._tasks, return_exceptions=True)
+        if self._ending is not None:
+            await self._ending
         if self._relist is not None:
             self._relist.cancel()
 
@@ -318,7 +321,9 @@ class Server:
         if peer is not None:
             self._junk_before += peer.junk_lines
             self._stderr_before += peer.stderr_bytes
-            await peer.close()
+            # A stop in the middle of this must not leave half of what the server has started.
+            self._ending = asyncio.get_running_loop().create_task(peer.close())
+            await asyncio.shield(self._ending)
 
     async def _look_at(self, talk: Conversation, kind: Kind) -> list[bytes]:
         """What a server lists that is about to be ended again; a list that fails costs only itself."""

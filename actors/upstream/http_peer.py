@@ -31,7 +31,7 @@ from actors.upstream.era import META
 from actors.upstream.http_client import origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import PeerUnavailable
-from bus.rpc import OnNotification, OnRequest, Rpc, RpcError, TooLarge
+from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, TooLarge
 
 SESSION_HEADER = "mcp-session-id"
 RETRY_SECONDS = 1.0
@@ -135,7 +135,7 @@ class HttpPeer(Rpc):
 
     def _check_open(self) -> None:
         if self.closed.is_set():
-            raise PeerUnavailable(f"the connection to {self.name} is closed: {self._end_reason}")
+            raise NotSent(f"the connection to {self.name} is closed: {self._end_reason}")
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -167,7 +167,7 @@ class HttpPeer(Rpc):
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             reason = transport_text(error, self._url)
             self._retire(reason)
-            self._fail(number, PeerUnavailable(f"{self.name}: {reason}"))
+            self._fail(number, NotSent(f"{self.name}: {reason}"))
         except httpx2.HTTPError as error:
             self._fail(number, PeerUnavailable(f"{self.name}: {transport_text(error, self._url)}"))
         except OAuthFlowError as error:

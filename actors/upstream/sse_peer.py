@@ -13,7 +13,7 @@ from mcp.shared._httpx_utils import stream_within_origin
 from actors.upstream.http_client import origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import BusError, PeerUnavailable
-from bus.rpc import OnNotification, OnRequest, Rpc, RpcError
+from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError
 
 
 class SsePeer(Rpc):
@@ -77,7 +77,7 @@ class SsePeer(Rpc):
 
     def _check_open(self) -> None:
         if self.closed.is_set():
-            raise PeerUnavailable(f"the connection to {self.name} is closed: {self._end_reason}")
+            raise NotSent(f"the connection to {self.name} is closed: {self._end_reason}")
 
     async def _receive(self) -> None:
         """Reads the stream to its end, which is the connection's."""
@@ -138,6 +138,8 @@ class SsePeer(Rpc):
             ) as response:
                 if response.status_code >= 300:
                     return status_error(response.status_code, self._url, self._server)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return NotSent(f"{self.name}: {transport_text(error, self._url)}")
         except httpx2.HTTPError as error:
             return PeerUnavailable(f"{self.name}: {transport_text(error, self._url)}")
         except OAuthFlowError as error:

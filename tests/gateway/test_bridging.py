@@ -20,7 +20,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     "roots": {"roots": [{"uri": "file:///w", "name": "w"}]},
 }
 METHODS = {"elicit": "elicitation/create", "sample": "sampling/createMessage", "roots": "roots/list"}
-CAPABLE = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+CAPABLE: dict[str, object] = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
 
 
 async def asked(client: McpClient, method: str, params: dict[str, Any] | None = None, **meta: Any) -> Answer:
@@ -82,7 +82,7 @@ async def test_changes_of_a_resource_reach_a_subscription_of_either_era(
     assert (len(old.notifications), len(new.notifications)) == before
 
 
-async def test_a_resource_may_be_named_as_its_server_names_it(connect: Connect, shared_home: Any) -> None:
+async def test_a_resource_may_be_named_as_its_server_names_it(connect: Connect) -> None:
     """Tools mention resources in their results, which pass unchanged. Two servers have `res://a`, so it is neither."""
     client = await connect(ready=("library__touch", "shelf__change"))
     assert (await client.request("resources/read", {"uri": "res://a"})).code == -32002

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from pathlib import Path
 
 from tests.eventually import eventually
@@ -23,7 +25,7 @@ async def gateways(home: Home, *folders: Path) -> list[McpClient]:
     clients = []
     for folder in folders:
         folder.mkdir(exist_ok=True)
-        client = await home.gateway(cwd=folder)
+        client = await home.gateway_in(folder)
         clients.append(client)
         await client.handshake()
         await client.tools_with("mine__alive")
@@ -90,3 +92,44 @@ async def test_a_log_message_that_may_be_of_another_clients_call_is_nobodys(conn
     await one.notification("notifications/message")
     await two.settled()
     assert two.notifications == []
+
+
+async def test_a_server_waits_for_its_user_longer_than_for_an_answer(home: Home) -> None:
+    home.configure({"own": home.upstream("asking", "own", session="dedicated", call_timeout_seconds=0.2)})
+    client = await home.gateway("--private")
+    try:
+        await client.handshake(capabilities={"roots": {}})
+        await client.tools_with("own__roots")
+        client.answers["roots/list"] = thoughtful
+        assert '"roots"' in (await client.call("own__roots")).text
+    finally:
+        await client.close()
+
+
+def thoughtful(params: dict[str, object]) -> dict[str, object]:
+    """Blocks the client for longer than the server's time limit, as a user who thinks does."""
+    time.sleep(0.6)
+    return {"roots": []}
+
+
+async def test_subscriptions_outlive_a_restart_of_the_pool(home: Home) -> None:
+    home.configure({"library": home.upstream("library")})
+    client = await home.gateway("--private")
+    try:
+        await client.handshake()
+        await client.tools_with("library__touch")
+        await client.request("resources/list")
+        uri = "library+res://a"
+        assert (await client.request("resources/subscribe", {"uri": uri})).result == {}
+        [actor] = [pid for pid, line in home.processes().items() if "actors.upstream" in line]
+        os.kill(actor, signal.SIGKILL)
+        await eventually(lambda: subscriptions(home) == 2)
+        await client.call("library__touch")
+        assert await client.notification("notifications/resources/updated") == {"uri": uri}
+    finally:
+        await client.close()
+    assert client.faults == []
+
+
+def subscriptions(home: Home) -> int:
+    return len([entry for entry in home.recorded("library", "request") if entry["method"] == "resources/subscribe"])

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitResult
 
 from tests.eventually import eventually
 from tests.fixtures.home import MMS, Home
@@ -255,6 +256,43 @@ async def test_a_cancelled_request(connect: Connect, gateway: HttpGateway, share
         await eventually(lambda: seen("request") > asked)
         call.cancel()
         await eventually(lambda: seen("cancelled") > cancelled)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_may_ask_its_client(connect: Connect, gateway: HttpGateway, mode: str) -> None:
+    await connect(ready=("own__elicit",))
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"ok": True})
+
+    async with gateway.http() as http:
+        transport = streamable_http_client(gateway.url, http_client=http)
+        async with Client(transport, mode=mode, elicitation_callback=elicit) as client:
+            answers = [text_of(await client.call_tool("own__elicit", {"n": n})) for n in range(2)]
+            assert [json.loads(answer)["content"] for answer in answers] == [{"ok": True}] * 2
+
+
+async def test_servers_of_a_clients_own(home: Home) -> None:
+    """Two sessions have one each, and it ends with its session. Stateless requests of one client meet the same one."""
+    home.configure({"mine": home.upstream("dying", "mine", session="dedicated")})
+    with running(home, "--private") as gateway:
+        async with raw_client(gateway) as one, raw_client(gateway) as two:
+            pids = []
+            for client in (one, two):
+                await client.initialize()
+                await client.until_listed("mine__alive")
+                pids += [text(await client.post("tools/call", {"name": "mine__alive"})) for _ in range(2)]
+            assert pids[0] == pids[1] != pids[2] == pids[3]
+            await one.http.delete(one.url, headers=one.headers)
+            await eventually(lambda: not Path(f"/proc/{pids[0]}").exists())
+            passing = {text(await two.stateless("tools/call", {"name": "mine__alive"})) for _ in range(3)}
+            assert len(passing) == 1
+            assert not passing & set(pids)
+
+
+def text(answer: httpx2.Response) -> str:
+    found: str = answer.json()["result"]["content"][0]["text"]
+    return found
 
 
 async def test_news_reach_the_open_stream(home: Home) -> None:

@@ -13,8 +13,9 @@ from tests.gateway.conftest import Connect
 
 async def uri_of(client: McpClient) -> str:
     """The library's one resource, under the address that the gateway gives it."""
-    (resource,) = (await client.request("resources/list")).result["resources"]
-    return str(resource["uri"])
+    resources = (await client.request("resources/list")).result["resources"]
+    (uri,) = [entry["uri"] for entry in resources if entry["uri"].startswith("library+")]
+    return str(uri)
 
 
 async def test_resources(connect: Connect) -> None:
@@ -23,14 +24,14 @@ async def test_resources(connect: Connect) -> None:
     contents = (await client.request("resources/read", {"uri": uri})).result["contents"]
     assert [(entry["uri"], entry["text"]) for entry in contents] == [(uri, "body")]
     templates = (await client.request("resources/templates/list")).result["resourceTemplates"]
-    assert len(templates) == 1
+    assert "library+res://{id}" in [template["uriTemplate"] for template in templates]
     assert (await client.request("resources/read", {"uri": "res://nowhere/at/all"})).code in (-32002, -32602)
 
 
 async def test_prompts_and_completion(connect: Connect) -> None:
     client = await connect(ready=("library__touch",))
-    (prompt,) = (await client.request("prompts/list")).result["prompts"]
-    assert prompt["name"] == "library__greet"
+    prompts = {prompt["name"]: prompt for prompt in (await client.request("prompts/list")).result["prompts"]}
+    prompt = prompts["library__greet"]
     got = await client.request("prompts/get", {"name": prompt["name"], "arguments": {"who": "bob"}})
     assert got.result["messages"][0]["content"]["text"] == "hi bob"
     ref = {"type": "ref/prompt", "name": prompt["name"]}

@@ -40,6 +40,7 @@ async def test_a_server_of_the_official_sdk(pool: Pool, kind: str) -> None:  # n
         async with running(pool):
             await pool.until(f"{kind}__echo")
             assert await pool.text(kind, "echo", {"text": "안녕\u2028"}) == "안녕\u2028"
+            assert await pool.text(kind, "where", {"region": "서울 east"}) == "서울 east"
             steps: list[Any] = []
             await pool.call(kind, "steps", {"count": 3}, on_item=steps.append)
             assert [json.loads(step.params)["progress"] for step in steps] == [1, 2, 3]
@@ -88,6 +89,27 @@ async def test_what_a_failed_request_costs(pool: Pool) -> None:  # noqa: F811
             assert await pool.text("odd", "write") == "written"
             assert await held == "held"
             assert (await pool.state("odd")).restarts == 0
+
+
+async def test_a_stream_that_breaks_is_resumed(pool: Pool) -> None:  # noqa: F811
+    with serving("odd", pool.place.home) as server:
+        pool.configure(odd=server.entry())
+        async with running(pool):
+            await pool.until("odd__broken")
+            assert await pool.text("odd", "broken") == "the rest"
+            called = [entry for entry in server.recorded("tools/call") if entry["params"]["name"] == "broken"]
+            assert len(called) == 1
+
+
+async def test_what_has_not_been_sent_is_not_said_to_have_run(pool: Pool) -> None:  # noqa: F811
+    with serving("odd", pool.place.home) as server:
+        pool.configure(odd=server.entry())
+        async with running(pool):
+            await pool.until("odd__write")
+            server.stop()
+            with pytest.raises(UpstreamUnavailable, match="cannot connect"):
+                await pool.call("odd", "write")
+            server.start()
 
 
 async def test_an_answer_over_the_limit(pool: Pool) -> None:  # noqa: F811
