@@ -17,8 +17,8 @@ Usage: mms gateway [OPTIONS]
   or behind Streamable HTTP, for many clients.
   Starts the local cluster in the background if none runs.
 
-  Examples: claude mcp add memtomem -- mms gateway
-            mms gateway --http 127.0.0.1:8765
+  Example: claude mcp add memtomem -- mms gateway
+           mms gateway --http 127.0.0.1:8765
 
 Options:
   --private          Bring a cluster of its own, which ends with it (containers, CI).

@@ -23,6 +23,7 @@ PROMPTS_CHANGED = "notifications/prompts/list_changed"
 RESOURCES_CHANGED = "notifications/resources/list_changed"
 _UPDATED = "notifications/resources/updated"
 _MESSAGE = "notifications/message"
+_ELICITED = "notifications/elicitation/complete"
 _CANCELLED = "notifications/cancelled"
 
 
@@ -51,8 +52,15 @@ class Attendance:
             )
             with contextlib.suppress(BusError):
                 async for message in self._upstream.bus.watch(attend):
-                    self._take(message)
+                    self._hear(message)
             await asyncio.sleep(RETRY_SECONDS)
+
+    def _hear(self, message: ServerMessage) -> None:
+        try:
+            self._take(message)
+        except msgspec.MsgspecError:  # params of another shape
+            if message.number:
+                self._spawn(self._upstream.refuse(self._session, message.number, message.method))
 
     def _take(self, message: ServerMessage) -> None:
         if self._session.draining:
@@ -63,6 +71,9 @@ class Attendance:
             self._updated(message)
         elif message.method == _MESSAGE:
             self._log_message(message)
+        elif message.method == _ELICITED:
+            if self._session.initialized:  # the other era knows by the client's own return
+                self._session.send(jsonrpc.notification(_ELICITED, message.params))
         else:
             changed(self._session, message.method)
 

@@ -39,9 +39,9 @@ class Calls:
     async def list(self, session: Session, request: Request) -> bytes:
         check_cursor(request)
         await self._catalogue.known(FIRST_LIST_SECONDS)
-        session.listed_generation = self._catalogue.generation
         tools = b'"tools":' + tool_list(self._own.definitions(), self._catalogue.listed())
-        if not request.stateless:
+        if not request.stateless:  # clients of the other era are told of changes when they have subscribed to them
+            session.listed_generation = self._catalogue.generation
             return b"{" + tools + b"}"
         return b'{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":' + _INFO + b"," + tools + b"}"
 

@@ -7,14 +7,10 @@ POSTs has a session while it is open, and an anchor of the same name keeps what 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import hashlib
 import secrets
 import time
 from collections.abc import Callable
 
-import msgspec
 from msgspec import UNSET
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -23,9 +19,19 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from bus import jsonrpc
-from gateway.eras import HANDSHAKE_VERSIONS, META, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY
+from gateway.eras import HANDSHAKE_VERSIONS, STATELESS_VERSION
 from gateway.http_exchange import Client, Exchange, Outlet
 from gateway.http_guard import Denied, Guard
+from gateway.http_request import (
+    VERSION_HEADER,
+    Refused,
+    accepted_types,
+    check_routing,
+    identity,
+    is_stateless,
+    progress_token,
+    status_of,
+)
 from gateway.protocol import Protocol
 from gateway.session import Session
 
@@ -36,32 +42,8 @@ IDLE_SECONDS = 3_600.0
 """A session without requests and without a stream ends after this; its client is told so, and begins anew."""
 STREAM_AFTER_SECONDS = 5.0
 """A reply that takes longer becomes a stream, so that something can be said meanwhile."""
-HEADER_MISMATCH = -32020
-STATUS = {
-    jsonrpc.PARSE_ERROR: 400,
-    jsonrpc.INVALID_REQUEST: 400,
-    jsonrpc.INVALID_PARAMS: 400,
-    jsonrpc.METHOD_NOT_FOUND: 404,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_VERSION: 400,
-    -32021: 400,  # a capability of the client is missing
-}
-"""HTTP status of an error in the stateless era; every other reply is a 200."""
 Leave = Callable[[], None]
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The member of the params that `Mcp-Name` repeats."""
 SESSION_HEADER = "mcp-session-id"
-VERSION_HEADER = "mcp-protocol-version"
-_CLIENT_INFO_KEY = META + "clientInfo"
-
-
-class _Refused(Exception):
-    """Ends a request with a JSON-RPC error and a status."""
-
-    def __init__(self, status: int, code: int, message: str, *, id_: bytes = b"null", data: object = UNSET) -> None:
-        super().__init__(message)
-        self.status = status
-        self.frame = jsonrpc.error(id_, jsonrpc.error_object(code, message, data))
 
 
 class _Stream(StreamingResponse):
@@ -123,7 +105,7 @@ class HttpEdge:
         except Denied as denied:
             headers = {"www-authenticate": "Bearer"} if denied.status == 401 else None
             return Response(f"{denied}\n", denied.status, headers, "text/plain")
-        except _Refused as refused:
+        except Refused as refused:
             return Response(refused.frame, refused.status, media_type="application/json")
         except ClientDisconnect:
             return Response(status_code=400)
@@ -132,12 +114,13 @@ class HttpEdge:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Denied(415, "the content type must be application/json")
+        accepted_types(request)
         body = await _body(request)
         try:
             frame, body = jsonrpc.parse(body.strip().replace(b"\n", b" ").replace(b"\r", b" "))
         except jsonrpc.FrameError as error:
-            raise _Refused(400, error.code, error.message, id_=error.id) from None
-        if frame.method is not UNSET and frame.method != "initialize" and _is_stateless(frame, request):
+            raise Refused(400, error.code, error.message, id_=error.id) from None
+        if frame.method is not UNSET and frame.method != "initialize" and is_stateless(frame, request):
             return await self._stateless(request, frame, body)
         return await self._handshake(request, frame, body)
 
@@ -146,9 +129,9 @@ class HttpEdge:
     async def _stateless(self, request: Request, frame: jsonrpc.Frame, body: bytes) -> Response:
         if frame.id is UNSET:
             return Response(status_code=202)  # closing a response is how a request is cancelled in this era
-        _check_headers(request, frame)
+        check_routing(request, frame)
         exchange = Exchange()
-        name = f"{self._name}-{_identity(request, frame)}"
+        name = f"{self._name}-{identity(request, frame)}"
         self._anchor(name)
         session = Session(name, exchange.send)
         self._passing.add(session)
@@ -177,22 +160,27 @@ class HttpEdge:
     async def _handshake(self, request: Request, frame: jsonrpc.Frame, body: bytes) -> Response:
         headers = {}
         if frame.method == "initialize" and frame.id is not UNSET:
+            if request.headers.get(VERSION_HEADER) == STATELESS_VERSION:
+                message = f"{STATELESS_VERSION} has no initialize"
+                raise Refused(404, jsonrpc.METHOD_NOT_FOUND, message, id_=bytes(frame.id))
             id_ = self._begin()
             headers[SESSION_HEADER] = id_
         else:
             id_ = self._session_id(request)
             version = request.headers.get(VERSION_HEADER)
             if version is not None and version not in HANDSHAKE_VERSIONS:
-                raise _Refused(400, jsonrpc.INVALID_REQUEST, f"unsupported {VERSION_HEADER}: {version}")
+                raise Refused(400, jsonrpc.INVALID_REQUEST, f"unsupported {VERSION_HEADER}: {version}")
         client, session = self._clients[id_]
         client.seen = time.monotonic()
         if frame.method is UNSET or frame.id is UNSET:
             self._protocol.handle(session, body)
             return Response(status_code=202)
-        request_id, token = bytes(frame.id), _progress_token(frame)
+        request_id, token = bytes(frame.id), progress_token(frame)
+        if not jsonrpc.is_valid_id(request_id):
+            raise Refused(400, jsonrpc.INVALID_REQUEST, "the id must be a string or an integer")
         outlet = client.expect(request_id, token)
         if outlet is None:
-            raise _Refused(400, jsonrpc.INVALID_REQUEST, "a request with this id is still open", id_=request_id)
+            raise Refused(400, jsonrpc.INVALID_REQUEST, "a request with this id is still open", id_=request_id)
         self._protocol.handle(session, body)
         _when_over(session, request_id, outlet)
         if request_id not in session.in_flight and not outlet.over:
@@ -200,7 +188,7 @@ class HttpEdge:
         return await _reply(request, outlet, lambda: client.forget(request_id, token), headers)
 
     def _listen(self, request: Request) -> Response:
-        if "text/event-stream" not in _accepted(request):
+        if "text/event-stream" not in accepted_types(request):
             raise Denied(406, "the client must accept text/event-stream")
         client, _ = self._clients[self._session_id(request)]
         outlet = client.listen()
@@ -208,7 +196,7 @@ class HttpEdge:
 
     def _begin(self) -> str:
         if len(self._clients) >= MAX_SESSIONS:
-            raise _Refused(503, jsonrpc.INTERNAL_ERROR, f"more than {MAX_SESSIONS} sessions; try again later")
+            raise Refused(503, jsonrpc.INTERNAL_ERROR, f"more than {MAX_SESSIONS} sessions; try again later")
         id_ = secrets.token_urlsafe(24)
         client = Client()
         session = Session(f"{self._name}-{secrets.token_hex(4)}", client.send)
@@ -219,9 +207,9 @@ class HttpEdge:
     def _session_id(self, request: Request) -> str:
         id_ = request.headers.get(SESSION_HEADER)
         if id_ is None:
-            raise _Refused(400, jsonrpc.INVALID_REQUEST, f"{SESSION_HEADER} is missing; begin with initialize")
+            raise Refused(400, jsonrpc.INVALID_REQUEST, f"{SESSION_HEADER} is missing; begin with initialize")
         if id_ not in self._clients:
-            raise _Refused(404, jsonrpc.INVALID_REQUEST, "no such session; begin anew with initialize")
+            raise Refused(404, jsonrpc.INVALID_REQUEST, "no such session; begin anew with initialize")
         return id_
 
     def _end(self, id_: str) -> None:
@@ -266,7 +254,7 @@ async def _reply(
         leave: called when the response is over.
         by_status: errors have a status of their own.
     """
-    accepted = _accepted(request)
+    accepted = accepted_types(request)
     streams = "text/event-stream" in accepted
     gone = asyncio.get_running_loop().create_task(_gone(request))
     waiting = asyncio.get_running_loop().create_task(_settled(outlet, streams))
@@ -281,7 +269,7 @@ async def _reply(
     answer = outlet.reply() if streams else outlet.answered
     if answer is not None and ("application/json" in accepted or not streams):
         leave()
-        status = _status(answer) if by_status else 200
+        status = status_of(answer) if by_status else 200
         return Response(answer.rstrip(b"\n"), status, headers, "application/json")
     if not streams:
         leave()
@@ -310,74 +298,3 @@ async def _body(request: Request) -> bytes:
         if size > MAX_BODY_BYTES:
             raise Denied(413, f"the body is over {MAX_BODY_BYTES} bytes")
     return b"".join(parts)
-
-
-def _accepted(request: Request) -> set[str]:
-    """The media types that the client takes; both of ours when it does not say."""
-    header = request.headers.get("accept", "*/*")
-    types = {part.partition(";")[0].strip().lower() for part in header.split(",")}
-    if types & {"*/*", ""}:
-        types |= {"application/json", "text/event-stream"}
-    if "application/*" in types:
-        types.add("application/json")
-    if not types & {"application/json", "text/event-stream"}:
-        raise Denied(406, "the client must accept application/json and text/event-stream")
-    return types
-
-
-def _meta(frame: jsonrpc.Frame) -> dict[str, msgspec.Raw]:
-    """The members of a request's `_meta`."""
-    if frame.params is UNSET or b'"_meta"' not in bytes(frame.params):
-        return {}
-    try:
-        return jsonrpc.members(jsonrpc.members(frame.params).get("_meta", b"{}"))
-    except msgspec.MsgspecError:
-        return {}
-
-
-def _is_stateless(frame: jsonrpc.Frame, request: Request) -> bool:
-    return VERSION_KEY in _meta(frame) or request.headers.get(VERSION_HEADER) == STATELESS_VERSION
-
-
-def _progress_token(frame: jsonrpc.Frame) -> bytes:
-    return bytes(_meta(frame).get("progressToken", b""))
-
-
-def _check_headers(request: Request, frame: jsonrpc.Frame) -> None:
-    """The headers repeat parts of the body for those on the way who read no bodies; they must say the same."""
-    assert frame.id is not UNSET
-    id_ = bytes(frame.id) if jsonrpc.is_valid_id(bytes(frame.id)) else b"null"
-    meta = _meta(frame)
-    if VERSION_KEY not in meta:
-        problem = f"params._meta must be an object carrying the required {VERSION_KEY}"
-        raise _Refused(400, jsonrpc.INVALID_PARAMS, problem, id_=id_)
-    expected: dict[str, object] = {VERSION_HEADER: jsonrpc.value(meta[VERSION_KEY]), "mcp-method": frame.method}
-    key = NAMED.get(str(frame.method))
-    if key is not None and frame.params is not UNSET:
-        expected["mcp-name"] = jsonrpc.value(frame.params).get(key)
-    for header, value in expected.items():
-        given = request.headers.getlist(header)
-        if len(given) != 1 or _decoded(given[0]) != value:
-            raise _Refused(400, HEADER_MISMATCH, f"the header {header} does not match the body", id_=id_)
-
-
-def _decoded(value: str) -> str | None:
-    """A header value, out of its base64 wrapping if it has one; `None` when that is broken."""
-    if not (value.startswith("=?base64?") and value.endswith("?=")):
-        return value
-    try:
-        return base64.b64decode(value[9:-2], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return None
-
-
-def _identity(request: Request, frame: jsonrpc.Frame) -> str:
-    """Names the client of a stateless request as well as can be: where it is and what it calls itself."""
-    where = request.client.host if request.client is not None else ""
-    about = bytes(_meta(frame).get(_CLIENT_INFO_KEY, b""))
-    return hashlib.sha256(where.encode() + b"\0" + about).hexdigest()[:8]
-
-
-def _status(answer: bytes) -> int:
-    error = jsonrpc.parse(answer)[0].error
-    return 200 if error is UNSET else STATUS.get(jsonrpc.value(error)["code"], 200)

@@ -18,7 +18,7 @@ from gateway.eras import RESOURCE_NOT_FOUND, Failure, failed, finished, foreign_
 from gateway.interim import interim
 from gateway.session import Listen, Request, Session
 from gateway.shelves import Place, Shelves
-from gateway.upstream import Upstream
+from gateway.upstream import Terms, Upstream
 
 SUBSCRIBE_SECONDS = 30.0
 LEVEL_SECONDS = 10.0
@@ -53,7 +53,8 @@ class Library:
         kind, key, changes = _LISTS[request.method]
         check_cursor(request)
         entries = await self.shelves(session).list(kind, session.name, session.askable(request))
-        session.listed.add(changes)
+        if not request.stateless:  # clients of the other era are told what they have subscribed to
+            session.listed.add(changes)
         return finished(
             b"{}", stateless=request.stateless, listed=True, replaced={key: list(map(msgspec.Raw, entries))}
         )
@@ -123,12 +124,8 @@ class Library:
         uris = wanted.get("resourceSubscriptions")
         try:
             for uri in uris if isinstance(uris, list) else []:
-                place = await self._find(session, request, uri) if isinstance(uri, str) else None
-                if place is None or (place.server, place.name) in listen.resources:
-                    continue
-                answer = await self._follow(session, place)
-                if answer is None or answer.error is None:
-                    listen.resources[place.server, place.name] = uri
+                if isinstance(uri, str):
+                    await self._include(session, request, listen, uri)
             session.send(acknowledged(request.id, listen))
             session.listens[request.id] = listen
             await listen.over.wait()
@@ -150,6 +147,18 @@ class Library:
         return b"{}"
 
     # Finding
+
+    async def _include(self, session: Session, request: Request, listen: Listen, uri: str) -> None:
+        """Makes a resource part of a subscription, if that is possible; what is not is not acknowledged."""
+        try:
+            place = await self._find(session, request, uri)
+            if place is None or (place.server, place.name) in listen.resources:
+                return
+            answer = await self._follow(session, place)
+        except BusError:
+            return
+        if answer is None or answer.error is None:
+            listen.resources[place.server, place.name] = uri
 
     async def _find(self, session: Session, request: Request, uri: str) -> Place | None:
         return await self.shelves(session).resource(uri, session.name, session.askable(request))
@@ -190,9 +199,7 @@ class Library:
         server = self._settings().proxy.upstream_servers.get(place.server)
         return await self._upstream.ask(
             asked,
-            label=request.method,
-            read_only=True,
-            timeout=server.overall_deadline_seconds if server is not None else SUBSCRIBE_SECONDS,
+            Terms(request.method, True, server.overall_deadline_seconds if server is not None else SUBSCRIBE_SECONDS),
             client=session,
             stateless=request.stateless,
             inputs=inputs,

@@ -46,7 +46,7 @@ from gateway.interim import interim
 from gateway.response import Response, assemble, text_result
 from gateway.selection import Selections
 from gateway.session import Session
-from gateway.upstream import Upstream
+from gateway.upstream import Terms, Upstream
 
 R = TypeVar("R", bound=Reply | None)
 T = TypeVar("T", bound=msgspec.Struct)
@@ -221,11 +221,13 @@ class Pipeline:
         )
         return self.upstream.ask(
             request,
-            label=entry.name,
-            read_only=entry.read_only,
-            timeout=policy.overall_deadline_seconds,
-            trace_id=notes.trace_id,
-            on_progress=call.on_progress,
+            Terms(
+                entry.name,
+                entry.read_only,
+                policy.overall_deadline_seconds,
+                trace_id=notes.trace_id,
+                on_progress=call.on_progress,
+            ),
             client=call.client,
             stateless=call.stateless,
             inputs=call.inputs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -26,6 +27,24 @@ AGAIN_SECONDS = 0.1
 Asked = CallTool | AskServer
 
 
+@dataclass(slots=True)
+class Terms:
+    """How a request is to be taken to its server.
+
+    Attributes:
+        label: what people call it.
+        read_only: it may be sent again after a failure that leaves open whether it has run.
+        timeout: seconds for everything.
+        on_progress: takes the params of each progress notification.
+    """
+
+    label: str
+    read_only: bool
+    timeout: float
+    trace_id: str = ""
+    on_progress: Callable[[bytes], None] | None = None
+
+
 class Upstream:
     """Takes requests to servers.
 
@@ -43,12 +62,8 @@ class Upstream:
     async def ask(
         self,
         request: Asked,
+        terms: Terms,
         *,
-        label: str,
-        read_only: bool,
-        timeout: float,
-        trace_id: str = "",
-        on_progress: Callable[[bytes], None] | None = None,
         client: Session | None = None,
         stateless: bool = False,
         inputs: dict[str, msgspec.Raw] | None = None,
@@ -56,9 +71,8 @@ class Upstream:
         """Asks a server.
 
         Args:
-            label: what people call the request.
-            timeout: seconds for everything.
             client: who can be asked for input.
+            stateless: it has asked in the stateless era.
             inputs: `inputResponses` and `requestState` of a stateless client that comes back with its input.
 
         Returns:
@@ -68,33 +82,12 @@ class Upstream:
             BusError.
         """
         if client is None:
-            return await self._once(request, label, read_only, timeout, trace_id, on_progress)
-        if stateless:
-            if self._dedicated(request.server):
-                return await self._parkable(
-                    request, label, read_only, timeout, trace_id, on_progress, client, inputs or {}
-                )
-            if inputs:
-                request = _with(request, inputs)
-            return await self._once(request, label, read_only, timeout, trace_id, on_progress)
-        answer = await self._once(request, label, read_only, timeout, trace_id, on_progress)
-        members = interim(answer.result.data) if answer.result is not None else None
-        wait = AGAIN_SECONDS
-        for _ in range(MAX_ROUNDS):
-            if members is None:
-                return answer
-            given = {"requestState": members["requestState"]} if "requestState" in members else {}
-            if "inputRequests" in members:
-                given["inputResponses"] = msgspec.Raw(await _inputs(client, members["inputRequests"]))
-            else:
-                await asyncio.sleep(wait)
-                wait *= 2
-            repeated = _with(request, given)
-            answer = await self._once(repeated, label, read_only, timeout, trace_id, on_progress)
-            members = interim(answer.result.data) if answer.result is not None else None
-        if members is None:
-            return answer
-        raise BusError(f"upstream {request.server} asked for input more than {MAX_ROUNDS} times for {label}")
+            return await self._once(request, terms)
+        if not stateless:
+            return await self._with_inputs(request, terms, client)
+        if self._dedicated(request.server):
+            return await self._parkable(request, terms, client, inputs or {})
+        return await self._once(_with(request, inputs) if inputs else request, terms)
 
     async def answer(self, client: Session, number: int, reply: asyncio.Future[bytes]) -> None:
         """Waits for the client's reply and takes it to the server."""
@@ -110,16 +103,26 @@ class Upstream:
         error = Blob(_refusal(f"{method} is not supported by the client"))
         await self.bus.ask(AnswerServer(session=client.name, number=number, error=error), timeout=ANSWER_SECONDS)
 
+    async def _with_inputs(self, request: Asked, terms: Terms, client: Session) -> CallResult:
+        """A request of a client that is asked, by requests of its own era, for what the server needs."""
+        answer = await self._once(request, terms)
+        wait = AGAIN_SECONDS
+        for _ in range(MAX_ROUNDS):
+            members = interim(answer.result.data) if answer.result is not None else None
+            if members is None:
+                return answer
+            given = {"requestState": members["requestState"]} if "requestState" in members else {}
+            if "inputRequests" in members:
+                given["inputResponses"] = msgspec.Raw(await _inputs(client, members["inputRequests"]))
+            else:
+                await asyncio.sleep(wait)
+                wait *= 2
+            answer = await self._once(_with(request, given), terms)
+        what = f"upstream {request.server} asked for input more than {MAX_ROUNDS} times"
+        raise BusError(f"{what} for {terms.label}")
+
     async def _parkable(
-        self,
-        request: Asked,
-        label: str,
-        read_only: bool,
-        timeout: float,
-        trace_id: str,
-        on_progress: Callable[[bytes], None] | None,
-        client: Session,
-        inputs: dict[str, msgspec.Raw],
+        self, request: Asked, terms: Terms, client: Session, inputs: dict[str, msgspec.Raw]
     ) -> CallResult:
         """A request that is parked while its server waits for the client's input."""
         state = jsonrpc.value(inputs["requestState"]) if "requestState" in inputs else ""
@@ -130,13 +133,13 @@ class Upstream:
                 error = jsonrpc.error_object(jsonrpc.INVALID_PARAMS, "Invalid or expired requestState", data)
                 return CallResult(error=Blob(error))
             entry = parked_before
-            entry.on_progress = on_progress
+            entry.on_progress = terms.on_progress
             await self._respond(client, entry, inputs)
         else:
             if inputs:
                 request = _with(request, inputs)
-            entry = Open(request.server, on_progress)
-            asked = self._once(request, label, read_only, timeout, trace_id, entry.progressed)
+            entry = Open(request.server, terms.on_progress)
+            asked = self._once(request, replace(terms, on_progress=entry.progressed))
             entry.task = asyncio.get_running_loop().create_task(asked)
             client.parking.add(entry)
         parked = False
@@ -163,22 +166,15 @@ class Upstream:
         if entry.questions:
             entry.news.set()
 
-    async def _once(
-        self,
-        request: Asked,
-        label: str,
-        read_only: bool,
-        timeout: float,
-        trace_id: str,
-        on_progress: Callable[[bytes], None] | None,
-    ) -> CallResult:
+    async def _once(self, request: Asked, terms: Terms) -> CallResult:
         """One request over the bus; the cluster is started for it if it is gone."""
-        on_item = None if on_progress is None else _params_to(on_progress)
+        timeout, trace_id = terms.timeout, terms.trace_id
+        on_item = None if terms.on_progress is None else _params_to(terms.on_progress)
         try:
             return await self.bus.ask(request, timeout=timeout, trace_id=trace_id, on_item=on_item)
         except PeerRestarted:
-            if not read_only:
-                what = f"the upstream pool was restarted while {label} was running"
+            if not terms.read_only:
+                what = f"the upstream pool was restarted while {terms.label} was running"
                 raise PeerRestarted(f"{what}; it may have taken effect, so it was not repeated") from None
         except Busy:
             raise

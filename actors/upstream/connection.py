@@ -21,7 +21,7 @@ from actors.upstream.kept import KeptServer
 from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
 from actors.upstream.messages import CallResult, ServerState, ServerStateName, UpstreamDied, UpstreamUnavailable
-from actors.upstream.opening import open_peer
+from actors.upstream.opening import in_one_line, open_peer
 from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
@@ -246,7 +246,7 @@ class Server:
                 continue
             except (BusError, OSError, TimeoutError, msgspec.MsgspecError) as error:
                 delay = self._next_delay(delay)
-                self._become("failed", error=_one_line(error, self.settings), error_type=type(error).__name__)
+                self._become("failed", error=in_one_line(error, self.settings), error_type=type(error).__name__)
             except Exception as error:  # a fault of ours must not leave the server "starting" for ever
                 delay = self._next_delay(delay)
                 self._become(
@@ -394,13 +394,3 @@ class Server:
         self._warn(warnings)
         self.tools = tools
         self._on_change()
-
-
-def _one_line(error: BaseException, settings: UpstreamSettings) -> str:
-    """The error in one line, without anything of the server's environment or headers."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot start {settings.command}: {error.strerror}"
-    if isinstance(error, msgspec.MsgspecError):
-        return f"its answer to the handshake has another shape: {error}"
-    text = error.message if isinstance(error, BusError) else str(error)
-    return text.splitlines()[0] if text else type(error).__name__

@@ -85,10 +85,17 @@ class Conversation:
     def welcome(self) -> None:
         """Gives a new connection what the clients want of it, and them the news."""
         self.set_log_level()
-        if self._listening is None and self.session.offers("resources", "subscribe"):
+        if self._listening is None:  # else it has been told as it began
+            self.follow_all()
+        self.announce()
+
+    def follow_all(self) -> None:
+        """Subscribes to everything that somebody wants to hear of; twice does no harm."""
+        if self._listening is not None:
+            self._listening.renew()
+        elif self.session.offers("resources", "subscribe"):
             for uri in self._link.subscribed(self._server):
                 self._start("resources/subscribe", {"uri": uri})
-        self.announce()
 
     def announce(self) -> None:
         """Tells the clients that there are lists to look at."""

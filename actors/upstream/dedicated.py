@@ -46,10 +46,16 @@ class Dedicated:
             self._end(found.server)
         declared = askable(capabilities)
 
+        seen: list[bytes] | None = None
+
         def changed() -> None:
-            """What the server lists is advertised to everybody: the catalogue is one."""
-            if server.knows_tools and server.tools != pattern.tools:
-                pattern.take_tools(server.tools)
+            """What comes and goes while it runs is advertised, or no longer, to everybody: the catalogue is one. What
+            it lists first may be less than others do, for want of a capability of its client."""
+            nonlocal seen
+            if server.knows_tools:
+                before, seen = seen, server.tools
+                if before is not None and before != seen:
+                    pattern.take_tools(_changed_alike(pattern.tools, before, seen))
 
         server = Server(
             pattern.name,
@@ -97,3 +103,10 @@ class Dedicated:
         task = asyncio.get_running_loop().create_task(server.stop())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+
+
+def _changed_alike(tools: list[bytes], before: list[bytes], after: list[bytes]) -> list[bytes]:
+    """`tools` with the same ones gone and added as between `before` and `after`."""
+    gone = set(before) - set(after)
+    kept = [tool for tool in tools if tool not in gone]
+    return kept + [tool for tool in after if tool not in before and tool not in kept]

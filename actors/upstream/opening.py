@@ -9,8 +9,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from bus.child import environment
-from bus.errors import ConfigError
+from bus.errors import BusError, ConfigError
 from bus.rpc import OnNotification, OnRequest, Rpc
 from bus.rpc_peer import RpcPeer
 from config.place import Place
@@ -69,3 +71,13 @@ async def open_peer(
         on_request=on_request,
         on_stderr=on_stderr,
     )
+
+
+def in_one_line(error: BaseException, settings: UpstreamSettings) -> str:
+    """The error in one line, without anything of the server's environment or headers."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot start {settings.command}: {error.strerror}"
+    if isinstance(error, msgspec.MsgspecError):
+        return f"its answer to the handshake has another shape: {error}"
+    text = error.message if isinstance(error, BusError) else str(error)
+    return text.splitlines()[0] if text else type(error).__name__

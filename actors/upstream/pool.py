@@ -180,6 +180,10 @@ class Pool:
         session = self.sessions.open(attend)
         if session.level:
             self.log_level_changed(session)
+        for name in {server for server, _ in session.subscriptions}:
+            server = self._servers.get(name)
+            if server is not None and server.conversation is not None:
+                server.conversation.follow_all()
         return session
 
     def close(self, session: ClientSession) -> None:

@@ -27,6 +27,7 @@ ASKABLE = {
 _EVERYBODY = ("notifications/prompts/list_changed", "notifications/resources/list_changed")
 _UPDATED = "notifications/resources/updated"
 _MESSAGE = "notifications/message"
+_ELICITED = "notifications/elicitation/complete"
 
 
 class ClientSession:
@@ -184,7 +185,7 @@ class OwnLink:
     def said(self, server: str, method: str, params: bytes) -> None:
         if method == _MESSAGE and not self._session.wants(level_of(params)):
             return
-        if method in (_UPDATED, _MESSAGE, *_EVERYBODY):
+        if method in (_UPDATED, _MESSAGE, _ELICITED, *_EVERYBODY):
             self._session.tell(ServerMessage(server=server, method=method, params=params))
 
     def asked(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes] | None:

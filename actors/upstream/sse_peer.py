@@ -10,7 +10,7 @@ import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.shared._httpx_utils import stream_within_origin
 
-from actors.upstream.http_client import origin, status_error, transport_text
+from actors.upstream.http_client import WRITE_SECONDS, origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import BusError, PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError
@@ -120,21 +120,29 @@ class SsePeer(Rpc):
         self._end()
 
     async def _send(self) -> None:
-        """POSTs in order; one that fails ends its own request only."""
+        """POSTs what is to be sent: requests side by side, the rest in order."""
         with contextlib.suppress(BusError):  # `opened` reports it
             endpoint = await asyncio.shield(self._endpoint)
-            while True:
-                number, frame = await self._posts.get()
-                failure = await self._post(endpoint, frame)
-                future = self._waiting.pop(number, None) if failure is not None else None
-                if future is not None and failure is not None and not future.done():
-                    future.set_exception(failure)
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    number, frame = await self._posts.get()
+                    if number:
+                        group.create_task(self._send_request(endpoint, number, frame))
+                    else:
+                        await self._post(endpoint, frame)
+
+    async def _send_request(self, endpoint: str, number: int, frame: bytes) -> None:
+        """One that fails ends its own request only."""
+        failure = await self._post(endpoint, frame)
+        future = self._waiting.pop(number, None) if failure is not None else None
+        if future is not None and failure is not None and not future.done():
+            future.set_exception(failure)
 
     async def _post(self, endpoint: str, frame: bytes) -> BusError | None:
         headers = {"content-type": "application/json"}
         try:
             async with stream_within_origin(
-                self._client, "POST", endpoint, content=frame.rstrip(), headers=headers
+                self._client, "POST", endpoint, content=frame.rstrip(), headers=headers, timeout=WRITE_SECONDS
             ) as response:
                 if response.status_code >= 300:
                     return status_error(response.status_code, self._url, self._server)

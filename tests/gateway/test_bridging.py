@@ -155,3 +155,27 @@ async def test_log_messages_of_a_stateless_server(connect: Connect) -> None:
     bad = {"io.modelcontextprotocol/logLevel": "loud"}
     assert (await new.call("shelf__say", _meta=bad)).code == -32602
     assert (await old.request("logging/setLevel", {"level": "loud"})).code == -32602
+
+
+async def test_notifications_of_wrong_shapes_stop_nothing(connect: Connect) -> None:
+    client = await connect(ready=("library__rave",))
+    uri = await uri_of(client, "library")
+    await client.request("resources/subscribe", {"uri": uri})
+    await client.call("library__rave")
+    before = len(client.notifications)
+    await client.call("library__touch")
+    assert (await client.notification("notifications/resources/updated", after=before))["uri"] == uri
+
+
+async def test_nothing_is_pushed_to_a_stateless_client_that_has_not_subscribed(connect: Connect) -> None:
+    new, old = await connect(None, ready=("changing__add",)), await connect()
+    await asked(new, "prompts/list")
+    await old.tools()
+    await old.call("changing__add", {"name": "passing"})
+    await old.notification("notifications/tools/list_changed")
+    await new.tools_with("changing__passing")
+    assert new.notifications == []
+    after = len(old.notifications)
+    await old.tools()
+    await old.call("changing__drop", {"name": "passing"})
+    await old.notification("notifications/tools/list_changed", after=after)

@@ -133,3 +133,22 @@ async def test_subscriptions_outlive_a_restart_of_the_pool(home: Home) -> None:
 
 def subscriptions(home: Home) -> int:
     return len([entry for entry in home.recorded("library", "request") if entry["method"] == "resources/subscribe"])
+
+
+async def test_tools_that_come_and_go_while_it_runs(home: Home) -> None:
+    home.configure({"own": home.upstream("changing", "own", session="dedicated")})
+    client = await home.gateway("--private")
+    try:
+        await client.handshake()
+        before = await client.tools_with("own__add")
+        await client.call("own__add", {"name": "extra"})
+        await client.notification("notifications/tools/list_changed")
+        assert set(await client.tools_with("own__extra")) - set(before) == {"own__extra"}
+        assert (await client.call("own__extra")).text == "I am extra"
+        after = len(client.notifications)
+        await client.call("own__drop", {"name": "extra"})
+        await client.notification("notifications/tools/list_changed", after=after)
+        assert set(await client.tools()) == set(before)
+    finally:
+        await client.close()
+    assert client.faults == []

@@ -230,6 +230,8 @@ async def test_headers_of_the_stateless_era_repeat_the_body(gateway: HttpGateway
         answer = await client.stateless("tools/call", {"name": "fx__echo"}, **{"mcp-name": "other"})
         assert answer.json()["error"]["code"] == -32020
         assert (await client.stateless("no/such", {})).status_code == 404
+        gone = await client.stateless("initialize", INITIALIZE)
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, -32601)
         bare = await client.post("tools/list", **{"mcp-protocol-version": STATELESS})
         assert (bare.status_code, bare.json()["error"]["code"]) == (400, -32602)
 

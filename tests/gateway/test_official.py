@@ -124,6 +124,9 @@ async def test_everything_that_a_server_offers(home: Home, mode: str) -> None:
 
     callbacks = {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
     try:
+        async with official_client(home, mode) as other:  # it can be asked nothing, and its server shows less
+            await listed(other, "ev__trigger-elicitation-request")
+            assert "hello" in text_of(await other.call_tool("ev__echo", {"message": "hello"}))
         async with official_client(home, mode, **callbacks) as client:
             await listed(client, "ev__trigger-elicitation-request")
             assert "Ada" in text_of(await client.call_tool("ev__trigger-elicitation-request", {}))

@@ -159,6 +159,19 @@ async def test_a_server_that_is_killed_under_load(pool: Pool) -> None:  # noqa: 
             assert await pool.text("sdk", "echo", {"text": "back"}) == "back"
 
 
+async def test_a_restart_is_noticed_while_nothing_is_asked(pool: Pool) -> None:  # noqa: F811
+    """What the new process offers may be something else."""
+    with serving("sdk", pool.place.home) as server:
+        pool.configure(sdk=server.entry(reconnect_delay_seconds=0.05, max_reconnect_delay_seconds=0.2))
+        async with running(pool):
+            await pool.until("sdk__echo")
+            server.restart()
+            async with asyncio.timeout(20):
+                while not (state := await pool.state("sdk")).restarts or state.state != "ready":
+                    await asyncio.sleep(0.02)
+            assert await pool.text("sdk", "echo", {"text": "new"}) == "new"
+
+
 async def test_headers_come_from_the_environment(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setenv("A_KEY", "from-the-environment")
     with serving("odd", pool.place.home) as server:
