@@ -27,6 +27,7 @@ from bus.log import Log
 from bus.message import Item, Reply, Request
 from bus.outbox import Outbox
 from bus.status import ActorStatus, GetStatus
+from bus.tasks import end
 from bus.wire import Wire, configure
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -239,9 +240,7 @@ class Actor:
 
     async def _close(self) -> None:
         open_work = [work.task for work in (*self._running.values(), *self._watches.values()) if work.task]
-        for task in (*open_work, *self._tasks):
-            task.cancel()
-        await asyncio.gather(*open_work, *self._tasks, return_exceptions=True)
+        await end((*open_work, *self._tasks))
         try:
             await self.teardown()
             await self.events.close(LAST_EVENTS_SECONDS)

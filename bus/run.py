@@ -14,6 +14,11 @@ from bus.actor import Actor
 from bus.errors import BusError
 from bus.lock import OwnerLock
 from bus.parent import die_with_parent, watch_parent
+from bus.tasks import end
+
+STOP_SECONDS = 12
+"""From the wish to stop on, the kernel ends the process after this long, whatever it hangs in. Longer than draining
+takes, so that it is only the last resort; a supervisor is quicker."""
 
 
 def run_actor(actor: Actor, *, lock: OwnerLock | None = None, outlives_parent: bool = False) -> None:
@@ -43,15 +48,25 @@ def run_actor(actor: Actor, *, lock: OwnerLock | None = None, outlives_parent: b
 
 
 async def _serve(actor: Actor, parent: int) -> None:
-    stop = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        signal.alarm(STOP_SECONDS)
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    watcher = loop.create_task(watch_parent(parent, stop.set)) if parent else None
-    await actor.start()
-    actor.log.info("ready", pid=os.getpid(), incarnation=actor.incarnation)
-    await stop.wait()
+        loop.add_signal_handler(number, stop)
+    watcher = loop.create_task(watch_parent(parent, stop)) if parent else None
+    start, until_stopped = loop.create_task(actor.start()), loop.create_task(stopped.wait())
+    await asyncio.wait((start, until_stopped), return_when=asyncio.FIRST_COMPLETED)
+    if start.done():
+        start.result()
+        actor.log.info("ready", pid=os.getpid(), incarnation=actor.incarnation)
+        await until_stopped
+        await actor.stop()
+    else:
+        await end((start,))
     if watcher is not None:
         watcher.cancel()
-    await actor.stop()
     actor.log.info("stopped")

@@ -16,6 +16,7 @@ from bus import jsonrpc
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.outbox import Outbox
+from bus.tasks import end
 from cli.catalogue import SILENT_SECONDS, catalogue_when, is_settled
 from cli.cluster import ensure_cluster
 from cli.context import current_place, usable_settings
@@ -109,8 +110,7 @@ async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: m
         return await answered
     finally:
         protocol.close(session)
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+        await end((following,))
         await events.close(LAST_EVENTS_SECONDS)
         bus.close()
 

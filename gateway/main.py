@@ -18,6 +18,7 @@ from bus.errors import BusError
 from bus.log import Log
 from bus.outbox import Outbox
 from bus.supervision import Hold
+from bus.tasks import end
 from config.place import Place
 from config.session import SessionSettings
 from config.watch import ConfigWatcher
@@ -59,9 +60,7 @@ async def _serve(place: Place, start_cluster: Callable[[], None]) -> int:
         await protocol.drain(session, 0 if output.lost.is_set() else DRAIN_SECONDS)
         await output.flush(DRAIN_SECONDS)
         protocol.close(session)
-        for task in (reading, *ends):
-            task.cancel()
-        await asyncio.gather(reading, *ends, return_exceptions=True)
+        await end((reading, *ends))
     return 0
 
 
@@ -103,9 +102,7 @@ async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenera
     try:
         yield name, protocol
     finally:
-        for task in background:
-            task.cancel()
-        await asyncio.gather(*background, return_exceptions=True)
+        await end(background)
         await events.close(LAST_EVENTS_SECONDS)
         bus.close()
 

@@ -43,6 +43,7 @@ from bus.actor import Actor, Context, handles
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused, StateError
 from bus.message import Blob
 from bus.rpc import RpcError
+from bus.tasks import end
 from config.credentials import is_credential, mask
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
@@ -273,8 +274,7 @@ class SurfacerActor(Actor):
             if any(getattr(settings, key) != getattr(before, key) for key in _LTM_KEYS):
                 self.log.info("ltm_settings_changed")
                 if self._ltm_task is not None:
-                    self._ltm_task.cancel()
-                    await asyncio.gather(self._ltm_task, return_exceptions=True)
+                    await end((self._ltm_task,))
                 self._ltm_task = self._surfacer.ltm = None
                 self._surfacer.cache.clear()
                 self._connect()

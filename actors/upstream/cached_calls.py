@@ -15,6 +15,7 @@ from actors.upstream.flights import Flight
 from actors.upstream.messages import CacheStats, CallResult, Progress, UpstreamTimeout
 from bus.errors import ConfigError
 from bus.message import Blob
+from bus.tasks import end
 from config.credentials import may_hold_credential
 from config.expand import expand_upstream
 from config.schema_upstream import UpstreamSettings
@@ -96,9 +97,7 @@ class CachedCalls:
     async def close(self) -> None:
         """Ends what is under way and writes what is left."""
         flights = [entry.flight.task for entry in self._under_way.values()]
-        for task in (*flights, *self._tasks):
-            task.cancel()
-        await asyncio.gather(*flights, *self._tasks, return_exceptions=True)
+        await end((*flights, *self._tasks))
         await self._store.close()
 
     def limit(self, max_entries: int, max_bytes: int) -> None:

@@ -27,6 +27,7 @@ from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
 from bus.rpc import Answer, NotSent, Rpc, RpcError
+from bus.tasks import end
 from config.expand import expand_upstream
 from config.place import Place
 from config.schema_upstream import UpstreamSettings
@@ -206,10 +207,7 @@ class Server:
         """Ends the server and everything it has started."""
         self.state, self._error = "failed", "it was stopped, since its configuration has changed; call again"
         self._changed.set()  # nobody shall wait for it to come back
-        self._life.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(self._life, *self._tasks, return_exceptions=True)
+        await end((self._life, *self._tasks))
         if self._ending is not None:
             await self._ending
         if self._relist is not None:

@@ -32,6 +32,7 @@ from actors.upstream.http_client import origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, TooLarge
+from bus.tasks import end
 
 SESSION_HEADER = "mcp-session-id"
 RETRY_SECONDS = 1.0
@@ -119,7 +120,7 @@ class HttpPeer(Rpc):
         alive = not self.closed.is_set()
         self.closed.set()
         self._abandon()
-        await _ended([*self._exchanges.values(), *self._side])
+        await end([*self._exchanges.values(), *self._side])
         if alive and self._session_id:
             with contextlib.suppress(httpx2.HTTPError, OAuthFlowError, TimeoutError):
                 async with asyncio.timeout(GOODBYE_SECONDS):
@@ -152,7 +153,7 @@ class HttpPeer(Rpc):
     async def _drain(self) -> None:
         await asyncio.wait(list(self._exchanges.values()), timeout=DRAIN_SECONDS)
         self._abandon()
-        await _ended([*self._exchanges.values(), *self._side])
+        await end([*self._exchanges.values(), *self._side])
         await self._client.aclose()
 
     # One request.
@@ -358,12 +359,6 @@ class HttpPeer(Rpc):
 
     def _too_large(self) -> TooLarge:
         return TooLarge(f"the answer of {self.name} is over the limit of {self._max_bytes} bytes (max_upstream_bytes)")
-
-
-async def _ended(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _one_line(content: bytes) -> bytes:

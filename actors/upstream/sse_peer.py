@@ -14,6 +14,7 @@ from actors.upstream.http_client import WRITE_SECONDS, origin, status_error, tra
 from bus import jsonrpc
 from bus.errors import BusError, PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError
+from bus.tasks import end
 
 
 class SsePeer(Rpc):
@@ -62,9 +63,7 @@ class SsePeer(Rpc):
 
     async def close(self) -> None:
         self._end()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         self._endpoint.cancel()
         await self._client.aclose()
 
