@@ -156,6 +156,7 @@ class Actor:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._counts = {"handled": 0, "failed": 0, "refused": 0}
         self._idle = asyncio.Event()
+        self._socket: zmq.Socket[bytes]
         self._wire: Wire
 
     def __init_subclass__(cls) -> None:
@@ -199,6 +200,7 @@ class Actor:
             os.umask(umask)
         self.bus = Bus(self.runtime, self.name)
         self.events = Outbox(self.bus)
+        self._socket = socket
         self._wire = Wire(socket, self._on_message)
         try:
             await self.setup()
@@ -245,7 +247,9 @@ class Actor:
             await self.teardown()
             await self.events.close(LAST_EVENTS_SECONDS)
         finally:
-            self._wire.close(LAST_REPLIES_MS if self.runtime.directory is not None else 0)
+            if self.runtime.directory is None:
+                self._socket.unbind(self.runtime.address(self.name))  # an inproc name is free at once only so
+            self._wire.close(LAST_REPLIES_MS)
             self.bus.close()
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:

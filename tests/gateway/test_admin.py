@@ -219,7 +219,7 @@ async def test_selections_are_recorded_where_they_are_wanted(home: Home, start: 
         },
         selection_telemetry={"enabled": True},
     )
-    client = await start("echo__echo", **ADMIN)
+    client = await start("echo__echo", "failing__fine", **ADMIN)
     await client.call("echo__text", {"text": SECRET, "query": "answers its text"})
     await client.call("echo__echo", {"a": 1})
     stats = await until_said(lambda: admin(client, "selection_stats"), r"4 written")

@@ -28,6 +28,7 @@ from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
+from tests.eventually import eventually
 from tests.fixtures.upstreams import recorded, upstream
 
 
@@ -190,7 +191,7 @@ async def test_time_outs_name_the_server_and_cancel_there(pool: Pool) -> None:
         await pool.until("slow__block")
         with pytest.raises(UpstreamTimeout, match=r"upstream slow did not answer block within 0\.3 s"):
             await pool.call("slow", "block")
-        assert recorded(pool.place.home / "slow.jsonl", "cancelled")
+        await eventually(lambda: recorded(pool.place.home / "slow.jsonl", "cancelled"))
         assert await pool.text("slow", "fast", {"n": 1}) == "fast 1"
 
 
