@@ -51,7 +51,7 @@ demo: $(VENV_STAMP)
 	@.venv/bin/mms demo
 
 test: $(VENV_STAMP) test-env
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n 3 --dist loadfile $(ARGS)
 
 lint: $(VENV_STAMP)
 	.venv/bin/ruff check .
