@@ -26,7 +26,7 @@ from bus.errors import StateError
 from config.place import Place
 
 WORKERS = 2
-NICENESS = 5
+NICENESS = 15
 """Compressing a long log must not delay the processes that other calls wait for."""
 CONCURRENCY = 32
 
