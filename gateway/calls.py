@@ -6,10 +6,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from bus import jsonrpc
+from gateway.call import Call
 from gateway.catalogue import CatalogueView, tool_list
 from gateway.eras import META, SERVER_INFO, Failure, failed, foreign_meta
 from gateway.library import check_cursor
-from gateway.pipeline import Call, Pipeline
+from gateway.pipeline import Pipeline
 from gateway.session import ProgressRelay, Request, Session
 from gateway.tools import OwnTools
 

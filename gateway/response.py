@@ -10,6 +10,9 @@ from msgspec import UNSET, UnsetType
 from bus import jsonrpc
 from gateway.eras import STATELESS_ONLY, result_meta
 
+MAX_FRAME_BYTES = 10 * 1024 * 1024 - 4_096
+"""TypeScript peers close the connection on a line above 10 MiB."""
+
 
 class _Block(msgspec.Struct):
     type: str = ""

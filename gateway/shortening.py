@@ -1,0 +1,162 @@
+"""The step of a call that brings its response within the budget: by the compressor, or plainly while it is down."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TypeVar
+
+import msgspec
+
+from actors.compressor.messages import (
+    Cleaning,
+    Compress,
+    Compressed,
+    HybridOptions,
+    Policy,
+    ProgressiveOptions,
+    SelectiveOptions,
+)
+from actors.telemetry.messages import FaultEvent, ProgressiveReadEvent
+from bus import jsonrpc
+from bus.errors import BusError
+from bus.message import Blob
+from bus.outbox import Outbox
+from config.policy import ToolPolicy
+from gateway.call import Call, Notes
+from gateway.fallback import Fallback
+from gateway.parts import Parts
+from gateway.response import MAX_FRAME_BYTES, Response
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+COMPRESS_TIMEOUT_SECONDS = 15.0
+FIRST_CONNECT_SECONDS = 1.0
+"""How long a large response waits for a compressor that is still starting."""
+ERROR_TEXT_CHARS = 65_536
+"""Longer error texts are cut, with a key to the rest; shorter ones are never touched."""
+QUERY_ARGUMENTS = ("query", "q", "search", "pattern", "keyword", "keywords", "question", "search_query", "prompt")
+
+
+class Shortening:
+    """Shortens responses; `fallback` holds the originals of those that were cut here."""
+
+    def __init__(self, parts: Parts, events: Outbox) -> None:
+        self.fallback = Fallback()
+        self._parts = parts
+        self._events = events
+
+    async def shorten(self, call: Call, policy: ToolPolicy, response: Response, notes: Notes) -> Compressed | None:
+        """Shortens the text blocks; `None` when everything stays as it is."""
+        wanted = wanted_policy(policy, response)
+        if wanted is None or not response.texts:
+            notes.original_tokens = notes.delivered_tokens = (response.chars + 3) // 4
+            return None
+        started = time.perf_counter()
+        request = Compress(
+            server=call.entry.server,
+            tool=call.entry.tool,
+            texts=tuple(map(Blob.of, response.texts.values())),
+            structured=Blob(response.structured) if response.structured is not None else None,
+            policy=wanted,
+            query=call.context_query or search_argument(call.arguments),
+            trace_id=notes.trace_id,
+        )
+        try:
+            done = await self._parts.ask(
+                request, timeout=COMPRESS_TIMEOUT_SECONDS, wait=FIRST_CONNECT_SECONDS, trace_id=notes.trace_id
+            )
+        except BusError as error:
+            notes.degraded = "compressor"
+            self._events.add(
+                FaultEvent(component="compressor", what="bypassed", detail=error.code, trace_id=notes.trace_id)
+            )
+            done = self._shorten_here(response, wanted)
+        notes.compress_ms = (time.perf_counter() - started) * 1000
+        notes.strategy = done.strategy
+        notes.original_chars, notes.cleaned_chars = done.original_chars, done.cleaned_chars
+        notes.compressed_chars = done.delivered_chars
+        notes.original_tokens, notes.delivered_tokens = done.original_tokens, done.delivered_tokens
+        for key in done.keys:
+            self._events.add(
+                ProgressiveReadEvent(
+                    trace_id=notes.trace_id,
+                    key_digest=key_digest(key),
+                    server=call.entry.server,
+                    tool=call.entry.tool,
+                    served_chars=done.delivered_chars,
+                    total_chars=done.original_chars,
+                    progressive="progressive" in done.strategy,
+                )
+            )
+        return done
+
+    def _shorten_here(self, response: Response, policy: Policy) -> Compressed:
+        """The budget kept by plain cuts, since the compressor is not there."""
+        share = max(1, len(response.texts))
+        texts = [
+            self.fallback.shorten(text, policy.max_chars // share, policy.max_tokens // share)
+            for text in response.texts.values()
+        ]
+        delivered = sum(map(len, texts))
+        shortened = delivered < response.chars
+        return Compressed(
+            texts=tuple(map(Blob.of, texts)),
+            keep_structured=policy.keep_structured or not shortened,
+            strategy="gateway:truncate" if shortened else "none",
+            original_chars=response.chars,
+            cleaned_chars=response.chars,
+            delivered_chars=delivered,
+            original_tokens=(response.chars + 3) // 4,
+            delivered_tokens=(delivered + 3) // 4,
+        )
+
+
+def key_digest(key: str) -> str:
+    """How telemetry names a recall key, which itself is a capability."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def wanted_policy(policy: ToolPolicy, response: Response) -> Policy | None:
+    """How this response is to be shortened; `None` for not at all."""
+    oversized = len(response.raw) > MAX_FRAME_BYTES
+    if response.is_error:
+        if response.chars <= ERROR_TEXT_CHARS:
+            return None
+        return Policy(
+            strategy="truncate", max_chars=ERROR_TEXT_CHARS, max_tokens=ERROR_TEXT_CHARS, keep_structured=True
+        )
+    size = response.chars + len(response.structured or b"")
+    if (policy.strategy == "none" and not oversized) or size <= policy.untouched_chars:
+        return None
+    return _options(policy, "auto" if policy.strategy == "none" else policy.strategy)
+
+
+def _options(policy: ToolPolicy, strategy: str) -> Policy:
+    return Policy(
+        strategy=strategy,
+        max_chars=policy.max_chars,
+        max_tokens=policy.max_tokens,
+        untouched_chars=policy.untouched_chars,
+        retention_floor=policy.retention_floor,
+        keep_structured=policy.keep_structured,
+        cleaning=_copied(policy.cleaning, Cleaning),
+        hybrid=_copied(policy.hybrid, HybridOptions),
+        selective=_copied(policy.selective, SelectiveOptions),
+        progressive=_copied(policy.progressive, ProgressiveOptions),
+    )
+
+
+def _copied(settings: msgspec.Struct, contract: type[T]) -> T:
+    """The fields that the contract has, from the settings block of the same names."""
+    return contract(**{name: getattr(settings, name) for name in contract.__struct_fields__})
+
+
+def search_argument(arguments: bytes) -> str:
+    """What the call itself looks for, if one of its arguments says so."""
+    try:
+        members = jsonrpc.members(arguments)
+        found = next((jsonrpc.value(members[name]) for name in QUERY_ARGUMENTS if name in members), "")
+    except msgspec.MsgspecError:
+        return ""
+    return found if isinstance(found, str) else ""
