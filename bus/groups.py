@@ -67,11 +67,15 @@ def kill(group: Group) -> int:
 def reap(directory: Path, *, dead_owner: int = 0) -> int:
     """Ends every recorded group whose owner is gone, or is `dead_owner`; returns how many processes were killed."""
     killed = 0
-    for group in recorded(directory):
-        if group.owner == dead_owner or not _is_alive(group.owner):
-            killed += kill(group)
-            forget(group)
+    for group in abandoned(directory, dead_owner=dead_owner):
+        killed += kill(group)
+        forget(group)
     return killed
+
+
+def abandoned(directory: Path, *, dead_owner: int = 0) -> list[Group]:
+    """Every recorded group whose owner is gone, or is `dead_owner`."""
+    return [group for group in recorded(directory) if group.owner == dead_owner or not _is_alive(group.owner)]
 
 
 def recorded(directory: Path) -> list[Group]:

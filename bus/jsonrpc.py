@@ -27,7 +27,7 @@ _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
     re.DOTALL,
 )
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]|[^\s"\[\]{}:,]+', re.DOTALL)
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]|[^\s"\[\]{}:,]+', re.DOTALL)
 _ID = re.compile(rb'-?\d+|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -112,7 +112,7 @@ def is_too_deep(line: bytes) -> bool:
     if deepest <= MAX_DEPTH:
         return False
     depth = 0
-    for match in _TOKEN.finditer(line):
+    for match in TOKEN.finditer(line):
         if match[0] in (b"[", b"{"):
             depth += 1
             if depth > MAX_DEPTH:
@@ -134,7 +134,7 @@ def scan_id(line: bytes) -> bytes:
     """
     depth = 0
     previous = key = b""
-    for match in _TOKEN.finditer(line):
+    for match in TOKEN.finditer(line):
         token = match[0]
         if depth == 1 and previous == b":" and key == b'"id"':
             return token if _ID.fullmatch(token) else b"null"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ import msgspec
 from actors.compressor.messages import GetRecallStats, RecallStats
 from actors.surfacer.messages import GetSurfacerHealth, SurfacerHealth
 from actors.telemetry.messages import GetTelemetryHealth, TelemetryHealth
-from actors.upstream.messages import Catalogue, GetServers
+from actors.upstream.messages import Catalogue, GetServers, ServerState
 from bus.client import Bus
 from bus.errors import BusError
 from bus.message import Reply, Request
@@ -96,6 +97,12 @@ def findings(found: Health, problems: list[Problem]) -> tuple[list[str], list[st
             bad.append(f"the configuration is broken, the last good one stays in force: {found.catalogue.config_error}")
         down = [server for server in found.catalogue.servers if server.state in ("failed", "reconnecting")]
         bad += [_with(f"the upstream {server.name} is {server.state}", server.error) for server in down]
+        for server in found.catalogue.servers:
+            if server.breaker != "closed":
+                (bad if server.breaker == "open" else notes).append(f"the upstream {server.name} is {_resting(server)}")
+            if server.replacement_error:
+                what = f"the changed connection of the upstream {server.name} does not work, the old one stays in force"
+                bad.append(_with(what, server.replacement_error))
         withheld = found.catalogue.withheld
         notes += [f"{tool.server}: the tool {tool.tool} is withheld ({tool.reason}) {tool.detail}" for tool in withheld]
     if found.surfacer is not None:
@@ -122,10 +129,7 @@ def _page(found: Health) -> str:
         for line in found.survey.actors
     ]
     if found.catalogue is not None:
-        rows += [
-            ("upstream", server.name, _state(server.state), server.error or _tools(server.exposed))
-            for server in found.catalogue.servers
-        ]
+        rows += [("upstream", server.name, _state(server.state), _detail(server)) for server in found.catalogue.servers]
     if found.surfacer is not None:
         health = found.surfacer
         rows.append(("ltm", health.ltm_kind or "memory", _state(health.ltm), health.ltm_error or health.ltm_version))
@@ -136,6 +140,22 @@ def _page(found: Health) -> str:
         kept = f"{found.recall.entries} originals, {found.recall.bytes / 1_000_000:.1f} MB"
         rows.append(("store", "recall", _state("ready"), kept))
     return table(("WHAT", "NAME", "STATE", "DETAIL"), rows)
+
+
+def _detail(server: ServerState) -> str:
+    parts = [server.error or _tools(server.exposed)]
+    if server.breaker != "closed":
+        parts.append(_resting(server))
+    if server.replacement:
+        parts.append(f"changed connection {server.replacement}")
+    return ", ".join(parts)
+
+
+def _resting(server: ServerState) -> str:
+    when = (
+        f"next try in {math.ceil(server.next_try_seconds)} s" if server.next_try_seconds else "the next call tries it"
+    )
+    return f"resting after {server.failures} failures, {when}"
 
 
 def _tools(count: int) -> str:

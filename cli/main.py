@@ -18,8 +18,14 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "init": Entry("init", "init", "First set-up: import servers, register the gateway."),
+    "import": Entry("importing", "import_servers", "Add the servers that your MCP clients know."),
+    "register": Entry("registering", "register", "Let MCP clients start the gateway."),
+    "unregister": Entry("registering", "unregister", "Take the gateway out of MCP clients."),
     "add": Entry("live_upstreams", "add", "Add an upstream server."),
     "list": Entry("live_upstreams", "list_upstreams", "List the upstream servers."),
+    "show": Entry("upstream_keys", "show", "Every key of one upstream server."),
+    "set": Entry("upstream_keys", "set_keys", "Change keys of one upstream server."),
     "remove": Entry("upstreams", "remove", "Remove an upstream server."),
     "enable": Entry("upstreams", "enable", "Start and show an upstream server again."),
     "disable": Entry("upstreams", "disable", "Stop an upstream server and keep its entry."),
@@ -33,6 +39,7 @@ COMMANDS = {
     "health": Entry("health", "health", "Is everything working? Exit code 1 when something is down."),
     "call": Entry("call", "call", "Call a tool the way a client would: cached, shortened, with memories."),
     "tools": Entry("tools", "tools", "The catalogue: every proxied tool, as clients see it."),
+    "doctor": Entry("doctor", "doctor", "What is wrong, and what to do about it."),
     "stats": Entry("stats", "stats", "What was saved: tokens, money, time; and what surfacing did."),
     "tune": Entry("tune", "tune", "What feedback suggests to change; --apply changes it."),
     "selection": Entry("selection", "selection", "Which tools were chosen among which: evaluate and label."),

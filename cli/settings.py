@@ -61,7 +61,7 @@ def validate() -> Answer:
     """
     place = current_place()
     loaded = load_settings(place)
-    problems = [*loaded.problems, *_unset_variables(loaded), *_readable_secrets(place, loaded)]
+    problems = [*loaded.problems, *_unset_variables(loaded), *readable_secrets(place, loaded)]
     errors = sum(problem.level == "error" for problem in problems)
     say_problems(problems)
     text = (
@@ -112,7 +112,7 @@ def _unset_variables(loaded: Loaded) -> Iterator[Problem]:
             yield Problem("warning", f"upstream_servers.{name}", error.message)
 
 
-def _readable_secrets(place: Place, loaded: Loaded) -> Iterator[Problem]:
+def readable_secrets(place: Place, loaded: Loaded) -> Iterator[Problem]:
     """A file with credentials in it that other users can read."""
     if loaded.file_error or not place.config_file.exists():
         return

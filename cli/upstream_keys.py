@@ -52,7 +52,7 @@ def show(name: str) -> Answer:
         for leaf in leaves(loaded.settings)
         if leaf.key.startswith(start) and leaf.effect
     ]
-    cells = [(row["key"], msgspec.json.encode(row["value"]).decode(), row["origin"], row["text"]) for row in rows]
+    cells = [(row["key"], _cell(row), row["origin"], row["text"]) for row in rows]
     return Answer(data={"name": name, "keys": rows}, text=table(("KEY", "VALUE", "ORIGIN", "MEANING"), cells))
 
 
@@ -92,6 +92,14 @@ def set_keys(name: str, assignments: tuple[str, ...], unset: tuple[str, ...]) ->
     edit(place, change)
     keys = [key for key, _ in pairs] + list(unset)
     return Answer(data={"name": name, "keys": keys}, talk=f"{name}: changed {', '.join(map(printable, keys))}")
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """A value in the table. An imported entry carries its whole source, which --json shows."""
+    value = row["value"]
+    if row["key"] == "origin" and isinstance(value, dict):
+        value = value.get("source")
+    return msgspec.json.encode(value).decode()
 
 
 def _split(text: str) -> tuple[str, str]:

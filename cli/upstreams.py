@@ -94,7 +94,7 @@ def add_command(probe: Probe | None) -> click.Command:
         if not NAME.fullmatch(name):
             raise Failure("usage", f"{printable(name)}: a name is letters, digits, '.', '_' and '-', 64 at most", USAGE)
         entry = {
-            "prefix": _prefix_from(name) if prefix is None else prefix,
+            "prefix": prefix_from(name) if prefix is None else prefix,
             **_connection(words, command, arguments, url, transport),
             "env": _pairs(env, "--env"),
             "cwd": cwd,
@@ -105,9 +105,9 @@ def add_command(probe: Probe | None) -> click.Command:
         entry = {key: value for key, value in entry.items() if value is not None}
         place = current_place()
         # Checked before the server is started, and again under the lock.
-        _insert(read_file(place.config_file) or {}, name, entry)
+        insert(read_file(place.config_file) or {}, name, entry)
         tools = [] if no_check or probe is None else list(probe(place, name, entry))
-        edit(place, lambda document: _insert(document, name, entry))
+        edit(place, lambda document: insert(document, name, entry))
         said = [f"added {name} to {place.config_file}"]
         if not load_settings(place).settings.proxy.enabled:
             said.append(NOT_SHOWN)
@@ -115,7 +115,7 @@ def add_command(probe: Probe | None) -> click.Command:
             said.append("not checked: its tools show in `mms tools` once a client is connected")
         said += [
             f"{where} is stored in the file as it is; '${{{variable}}}' would keep it in the environment"
-            for where, variable in _plain_secrets(entry)
+            for where, variable in plain_secrets(entry)
         ]
         return Answer(
             data={
@@ -255,7 +255,7 @@ def _switch(name: str, key: str, *, on: bool) -> Answer:
     return Answer(data={"name": name, key: on, "changed": changed}, talk=said)
 
 
-def _insert(document: dict[str, Any], name: str, entry: Entry) -> dict[str, Any]:
+def insert(document: dict[str, Any], name: str, entry: Entry) -> dict[str, Any]:
     """The document with the new upstream.
 
     Raises:
@@ -315,13 +315,13 @@ def _pairs(texts: Sequence[str], option: str) -> dict[str, str] | None:
     return pairs or None
 
 
-def _prefix_from(name: str) -> str:
+def prefix_from(name: str) -> str:
     """A prefix made of a name: other characters become one underscore."""
     prefix = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     return prefix if prefix[:1].isalpha() else f"s{prefix}"
 
 
-def _plain_secrets(entry: Entry) -> list[tuple[str, str]]:
+def plain_secrets(entry: Entry) -> list[tuple[str, str]]:
     """Where a credential stands in the entry as it is, and the variable that could hold it."""
     found: list[tuple[str, str]] = []
     for option, key in (("--env", "env"), ("--header", "headers")):

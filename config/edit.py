@@ -49,8 +49,8 @@ def edit(place: Place, change: Callable[[dict[str, Any]], dict[str, Any] | None]
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if data is not None:
-                _replace(path.with_name(path.name + ".bak"), data)
-            _replace(path, msgspec.json.format(msgspec.json.encode(changed), indent=2) + b"\n")
+                replace_file(path.with_name(path.name + ".bak"), data)
+            replace_file(path, msgspec.json.format(msgspec.json.encode(changed), indent=2) + b"\n")
         except OSError as error:
             raise ConfigError(f"cannot write {path}: {error.strerror}; the file is unchanged") from None
     return True
@@ -77,7 +77,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Puts `data` in the place of `path`, whole or not at all, also over a power cut."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -85,6 +85,7 @@ def _replace(path: Path, data: bytes) -> None:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         temporary.replace(path)
     except BaseException:

@@ -14,7 +14,7 @@ from typing import Any
 from config.credentials import TOKENS
 
 MASK = "***"
-SECRET_MAPS = frozenset({"env", "headers", "ltm_mcp_headers"})
+SECRET_MAPS = frozenset({"env", "headers", "http_headers", "ltm_mcp_headers"})
 
 _NAME = re.compile(
     r"api[-_.]?key|access[-_.]?key|private[-_.]?key|secret|token(?!s)|passw(?:or)?d|passphrase|\bpwd\b|credential"

@@ -5,6 +5,7 @@ Names come from other people's servers: control characters in them are escaped.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -233,9 +234,15 @@ def _server(server: ServerState, withheld: Sequence[Withheld], aliases: Sequence
     lines = [" · ".join(parts)]
     if server.error_type and server.state != "ready":
         lines.append(f"  {_failure(server)}")
+    if server.breaker != "closed":
+        lines.append(f"  circuit breaker {server.breaker}: {server.failures} failures, {_next_try(server)}")
+    if server.replacement:
+        about = f": {server.replacement_error_type}" if server.replacement_error_type else ""
+        lines.append(f"  changed connection {server.replacement}{about}; the old one serves until it works")
     reasons: dict[str, list[str]] = defaultdict(list)
     for tool in withheld:
-        reasons[tool.reason].append(printable(tool.tool))
+        about = f" ({printable(tool.detail)})" if tool.reason == "unhealthy" else ""
+        reasons[tool.reason].append(printable(tool.tool) + about)
     lines += [f"  withheld {reason} ({len(names)}): {_first(names)}" for reason, names in sorted(reasons.items())]
     lines += [f"  alias {entry.name} of {printable(entry.alias_of)}" for entry in aliases]
     if server.junk_lines:
@@ -243,6 +250,12 @@ def _server(server: ServerState, withheld: Sequence[Withheld], aliases: Sequence
     if server.stderr_bytes:
         lines.append(f"  stderr: {server.stderr_bytes:,} bytes, in `mms logs upstream`")
     return lines
+
+
+def _next_try(server: ServerState) -> str:
+    return (
+        f"next try in {math.ceil(server.next_try_seconds)} s" if server.next_try_seconds else "the next call tries it"
+    )
 
 
 def _failure(server: ServerState) -> str:

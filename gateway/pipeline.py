@@ -11,7 +11,14 @@ from functools import lru_cache
 from actors.compressor.messages import Compressed
 from actors.surfacer.messages import Surfaced
 from actors.telemetry.messages import CallEvent
-from actors.upstream.messages import CallResult, CallTool, ResponseTooLarge, UpstreamInvalid, UpstreamTimeout
+from actors.upstream.messages import (
+    CallResult,
+    CallTool,
+    ResponseTooLarge,
+    UpstreamInvalid,
+    UpstreamResting,
+    UpstreamTimeout,
+)
 from bus.client import Bus
 from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
 from bus.message import Blob
@@ -30,6 +37,7 @@ from gateway.surfacing import Surfacing
 from gateway.upstream import Terms, Upstream
 
 _CATEGORIES: tuple[tuple[type[BusError], str], ...] = (
+    (UpstreamResting, "circuit_open"),
     (ResponseTooLarge, "oversize"),
     (UpstreamTimeout, "timeout"),
     (DeadlineExceeded, "timeout"),

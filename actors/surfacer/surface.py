@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from actors.surfacer.breaker import Breaker
 from actors.surfacer.cache import Cached, ResultCache
 from actors.surfacer.choose import addresses_agent, choose, without_twins
 from actors.surfacer.gates import Sessions
@@ -27,6 +26,7 @@ from actors.surfacer.relevance import Scored, score
 from actors.surfacer.render import render
 from actors.surfacer.store import Event, Store
 from actors.tuner.messages import Tuning
+from bus.breaker import Breaker
 from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable, StateError
 from bus.message import Blob
 from config.credentials import is_credential

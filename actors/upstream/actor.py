@@ -37,6 +37,8 @@ from config.watch import ConfigWatcher
 
 CONCURRENCY = 1_024
 """Calls in flight: they only wait, so many cost little; a gateway bounds its own before that."""
+PROBE_SECONDS = 5.0
+"""How often it is looked whether tools that are withheld as unhealthy may be probed."""
 
 
 class UpstreamActor(LibraryActor):
@@ -51,13 +53,14 @@ class UpstreamActor(LibraryActor):
     async def setup(self) -> None:
         watcher = ConfigWatcher(self._place)
         client_name = os.environ.get("MMS_CLIENT_SERVER_NAME") or DEFAULT_CLIENT_SERVER_NAME
-        self._pool = Pool(self._place.state / "catalogue.json", self._place, client_name, self.log)
+        self._pool = Pool(self._place.state / "catalogue.json", self._place, client_name, self.log, self._rests)
         self._pool.config_error = _config_error(watcher)
         self._cached = CachedCalls(CacheStore(self._place.state / "cache.db", self._cache_fault), self._pool.caching)
         self._bound_cache(watcher.current.settings)
         self.spawn(self._cached.open(), name="open-cache")
         await self._pool.start(watcher.current.settings)
         self.spawn(self._review_cache(), name="review-cache")
+        self.spawn(self._probe_tools(), name="probe-tools")
         self.spawn(self._follow(watcher), name="follow-configuration")
 
     async def teardown(self) -> None:
@@ -80,7 +83,7 @@ class UpstreamActor(LibraryActor):
                 capabilities=request.capabilities,
                 log_level=request.log_level,
             )
-            return self._pool.ask(request.server, request.session, ask)
+            return self._pool.call(request.server, request.session, ask)
 
         call = CallOf(
             found.server,
@@ -110,7 +113,7 @@ class UpstreamActor(LibraryActor):
 
     @handles(LogIn)
     async def log_in(self, request: LogIn, context: Context) -> LoggedIn:
-        server = self._pool.find(request.server, "").server
+        server = self._pool.newest(request.server)
         settings = expand_upstream(server.name, server.settings, os.environ)
         await asyncio.to_thread(importlib.import_module, "actors.upstream.login")  # the SDK, 0.7 s
         from actors.upstream.login import log_in
@@ -133,6 +136,15 @@ class UpstreamActor(LibraryActor):
             yield catalogue
             catalogue = await self._pool.next(catalogue.generation)
 
+    async def _probe_tools(self) -> None:
+        while True:
+            await asyncio.sleep(PROBE_SECONDS)
+            await self._pool.probe()
+
+    def _rests(self, server: str, detail: str) -> None:
+        self.log.warning("breaker_open", server=server, detail=detail)
+        self.events.add(FaultEvent(component=f"upstream:{server}", what="breaker_open", detail=detail))
+
     async def _follow(self, watcher: ConfigWatcher) -> None:
         async for loaded in watcher:
             self._pool.config_error = _config_error(watcher)
@@ -140,7 +152,7 @@ class UpstreamActor(LibraryActor):
                 self.log.warning("config_unusable", error=watcher.error)
             else:
                 self.log.info("config_loaded", generation=loaded.generation)
-            await self._pool.apply(loaded.settings)
+            self._pool.apply(loaded.settings)
             self._bound_cache(loaded.settings)
             await self._cached.review(self._pool.is_exposed)
 

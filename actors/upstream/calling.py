@@ -117,6 +117,16 @@ class Calls:
             if token:
                 self._progress.pop(token, None)
 
+    def asked(self, answer: asyncio.Future[bytes] | None) -> asyncio.Future[bytes] | None:
+        """Counts a question of the server for as long as it is open."""
+        if answer is not None:
+            self.questions += 1
+            answer.add_done_callback(self._answered)
+        return answer
+
+    def _answered(self, _answer: asyncio.Future[bytes]) -> None:
+        self.questions -= 1
+
     def progressed(self, params: bytes) -> None:
         """Takes a progress notification of the server."""
         try:

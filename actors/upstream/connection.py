@@ -22,11 +22,14 @@ from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
 from actors.upstream.messages import CallResult, ServerState, ServerStateName, UpstreamDied, UpstreamUnavailable
 from actors.upstream.opening import in_one_line, open_peer
+from actors.upstream.pulse import Pulse
+from actors.upstream.relisting import Relisting
+from actors.upstream.resting import Resting
 from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc import Answer, NotSent, Rpc, RpcError
+from bus.rpc import Answer, NotSent, Rpc
 from bus.tasks import end
 from config.expand import expand_upstream
 from config.place import Place
@@ -34,7 +37,6 @@ from config.schema_upstream import UpstreamSettings
 
 STABLE_SECONDS = 30.0
 """A connection that lasted this long, or answered a call, is forgiven: its next reconnect is immediate."""
-LIST_CHANGED_DEBOUNCE_SECONDS = 0.1
 FIRST_LISTS_SECONDS = 0.8
 """How long lists wait for a server that is starting: it is announced when it has come."""
 
@@ -47,6 +49,7 @@ class Server:
         place: where its process group is written down and its OAuth tokens are kept.
         max_bytes: largest answer accepted.
         on_change: called when its state or its tools have changed.
+        on_rest: called when its breaker opens, with what people shall know.
         link: the clients behind it.
         capabilities: JSON of what those can be asked by the server.
         cwd: where it runs unless its settings say so; empty = the home directory.
@@ -63,6 +66,7 @@ class Server:
         max_bytes: int,
         log: Log,
         on_change: Callable[[], None],
+        on_rest: Callable[[str], None],
         link: Link,
         capabilities: bytes = b"{}",
         cwd: str = "",
@@ -85,6 +89,8 @@ class Server:
         self._cwd = cwd
         self._leaves = leaves
         self._calls = Calls(name)
+        self._resting = Resting(name, lambda: self.settings, on_rest)
+        self._pulse = Pulse()
         self._changed = asyncio.Event()
         self._hurry = asyncio.Event()
         self._peer: Rpc | None = None
@@ -98,9 +104,13 @@ class Server:
         self._junk_before = 0
         self._stderr_before = 0
         self._forgiven = False
-        self._relist: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._relisting = Relisting(self.relist)
         self._life = asyncio.get_running_loop().create_task(self._live(), name=f"upstream-{name}")
+
+    @property
+    def serves(self) -> bool:
+        """Whether its clients can use it at this moment."""
+        return self.conversation is not None or (self._leaves and self.state == "ready")
 
     @property
     def settled(self) -> bool:
@@ -108,7 +118,7 @@ class Server:
         return self.state != "starting"
 
     def describe(self, exposed: int) -> ServerState:
-        peer, session = self._peer, self._session
+        peer, session, breaker = self._peer, self._session, self._resting.breaker
         return ServerState(
             name=self.name,
             prefix=self.settings.prefix,
@@ -127,6 +137,9 @@ class Server:
             server_info=session.server_info if session else "",
             protocol_version=session.protocol_version if session else "",
             instructions=self.instructions,
+            breaker=breaker.state,
+            failures=breaker.failures,
+            next_try_seconds=breaker.wait,
         )
 
     async def ask(self, ask: Ask) -> CallResult:
@@ -135,6 +148,16 @@ class Server:
         Raises:
             the errors of `actors.upstream.messages`.
         """
+        probe = self._resting.begin()
+        try:
+            result = await self._ask(ask)
+        except BaseException as error:
+            self._resting.failed(error, ask, probe=probe)
+            raise
+        self._resting.answered()
+        return result
+
+    async def _ask(self, ask: Ask) -> CallResult:
         retries = 0
         while True:
             talk = self.conversation or await self._connected(ask.deadline)
@@ -156,10 +179,11 @@ class Server:
                 retries += 1
                 continue
             self._forgiven = True
+            self._pulse.heard = now = time.perf_counter()
             return CallResult(
                 result=Blob(result) if result is not None else None,
                 error=Blob(error) if error is not None else None,
-                upstream_ms=(time.perf_counter() - started) * 1000,
+                upstream_ms=(now - started) * 1000,
                 retries=retries,
             )
 
@@ -207,11 +231,9 @@ class Server:
         """Ends the server and everything it has started."""
         self.state, self._error = "failed", "it was stopped, since its configuration has changed; call again"
         self._changed.set()  # nobody shall wait for it to come back
-        await end((self._life, *self._tasks))
+        await end((self._life, *self._relisting.stop()))
         if self._ending is not None:
             await self._ending
-        if self._relist is not None:
-            self._relist.cancel()
 
     async def _connected(self, deadline: float) -> Conversation:
         """The live connection, waiting for one that is starting or coming back."""
@@ -236,7 +258,8 @@ class Server:
             try:
                 await self._connect_and_serve()
                 delay = 0.0 if self._forgiven else self._next_delay(delay)
-                self._become("reconnecting", error=self._end_text(), error_type="ConnectionClosed")
+                why = self._pulse.verdict or self._end_text()
+                self._become("reconnecting", error=why, error_type="ConnectionClosed")
             except handshake.DiedOnProbe:
                 self.probes, delay = False, 0.0
                 self._log.info("upstream_died_on_probe", server=self.name)
@@ -286,8 +309,10 @@ class Server:
                 self._session = session
                 talk = self._conversation = Conversation(self.name, peer, session, self._link)
                 tools, warnings = await handshake.list_tools(peer, settings.connect_timeout_seconds, session.dialect)
-                if self._leaves:
-                    self._offers = {kind: await self._look_at(talk, kind) for kind in LISTS}
+                for kind in LISTS if self._leaves else ():
+                    limit = settings.connect_timeout_seconds
+                    self._offers[kind], odd = await talk.try_list(kind, limit, self._capabilities)
+                    warnings += odd
         except TimeoutError:
             raise UpstreamUnavailable(
                 f"it did not finish its start within {settings.connect_timeout_seconds:g} s"
@@ -308,7 +333,7 @@ class Server:
             await self._drop_peer()
             await asyncio.Event().wait()
         talk.welcome()
-        await peer.closed.wait()
+        await self._pulse.watch(talk, settings.connect_timeout_seconds)
         self._forgiven = self._forgiven or time.monotonic() - began > STABLE_SECONDS
 
     async def _drop_peer(self) -> None:
@@ -322,15 +347,6 @@ class Server:
             # A stop in the middle of this must not leave half of what the server has started.
             self._ending = asyncio.get_running_loop().create_task(peer.close())
             await asyncio.shield(self._ending)
-
-    async def _look_at(self, talk: Conversation, kind: Kind) -> list[bytes]:
-        """What a server lists that is about to be ended again; a list that fails costs only itself."""
-        try:
-            entries, warnings = await talk.list(kind, self.settings.connect_timeout_seconds, self._capabilities)
-        except (RpcError, msgspec.MsgspecError) as error:
-            warnings, entries = [f"its list of {kind} cannot be used: {error}"], []
-        self._warn(warnings)
-        return entries
 
     def _become(self, state: ServerStateName, *, error: str = "", error_type: str = "") -> None:
         self.state = state
@@ -354,41 +370,28 @@ class Server:
     def _on_request(self, method: str, params: bytes) -> Answer:
         if method == "ping":
             return b"{}"
-        answer = self._link.asked(self.name, method, params or b"{}")
-        if answer is not None:
-            self._calls.questions += 1
-            answer.add_done_callback(self._on_answered)
-        return answer
-
-    def _on_answered(self, _answer: asyncio.Future[bytes]) -> None:
-        self._calls.questions -= 1
+        return self._calls.asked(self._link.asked(self.name, method, params or b"{}"))
 
     def _on_notification(self, method: str, params: bytes) -> None:
         if method == "notifications/progress":
             self._calls.progressed(params)
         elif method == "notifications/tools/list_changed":
-            if self._relist is None:
-                loop = asyncio.get_running_loop()
-                self._relist = loop.call_later(LIST_CHANGED_DEBOUNCE_SECONDS, self._start_relisting)
+            self._relisting.soon()
         else:
             self._link.said(self.name, method, params or b"{}")
 
-    def _start_relisting(self) -> None:
-        self._relist = None
+    async def relist(self) -> bool:
+        """Asks for its tools again; false when it does not tell them."""
         talk = self.conversation
-        if talk is not None:
-            task = asyncio.get_running_loop().create_task(self._relist_tools(talk))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    async def _relist_tools(self, talk: Conversation) -> None:
+        if talk is None:
+            return self.serves
         try:
             tools, warnings = await handshake.list_tools(
                 talk.peer, self.settings.connect_timeout_seconds, talk.session.dialect
             )
         except (BusError, msgspec.MsgspecError) as error:
             self._log.warning("upstream_relist_failed", server=self.name, error=str(error))
-            return
+            return False
         self._warn(warnings)
-        self.tools = tools
-        self._on_change()
+        self.take_tools(tools)
+        return True

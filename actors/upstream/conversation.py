@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from actors.upstream.handshake import Session, list_pages
 from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
@@ -38,6 +40,19 @@ class Conversation:
         if session.dialect.stateless:  # before anything is listed, so that no change is missed
             self._listening = Listening(peer, session, lambda: link.subscribed(server))
             self._listening.renew()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is asked of the server, apart from telling the news."""
+        listening = self._listening is not None and self._listening.open
+        return self.peer.in_flight <= int(listening)
+
+    async def try_list(self, kind: Kind, timeout: float, capabilities: bytes) -> tuple[list[bytes], list[str]]:
+        """As `list`; one that cannot be used costs only itself."""
+        try:
+            return await self.list(kind, timeout, capabilities)
+        except (RpcError, msgspec.MsgspecError) as error:
+            return [], [f"its list of {kind} cannot be used: {error}"]
 
     async def list(self, kind: Kind, timeout: float, capabilities: bytes = b"") -> tuple[list[bytes], list[str]]:
         """The JSON of each entry, and oddities for people; nothing when the server does not promise any.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from actors.upstream.connection import Server
@@ -30,12 +31,20 @@ class Dedicated:
         self._own: dict[tuple[str, str], _Own] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def server(self, pattern: Server, session: ClientSession, capabilities: bytes, max_bytes: int) -> Server:
+    def server(
+        self,
+        pattern: Server,
+        session: ClientSession,
+        capabilities: bytes,
+        max_bytes: int,
+        on_rest: Callable[[str], None],
+    ) -> Server:
         """The session's own server.
 
         Args:
             pattern: the pool's entry of this upstream, which holds its settings and its tools.
             capabilities: JSON of what the client declares; that of the first call counts.
+            on_rest: as for `Server`.
         """
         key = (session.id, pattern.name)
         found = self._own.get(key)
@@ -65,6 +74,7 @@ class Dedicated:
             max_bytes=max_bytes,
             log=self._log,
             on_change=changed,
+            on_rest=on_rest,
             link=OwnLink(session, declared),
             capabilities=declared,
             cwd=session.cwd,

@@ -16,6 +16,7 @@ import msgspec
 
 from actors.upstream.messages import ToolEntry, Withheld
 from actors.upstream.references import dangling
+from actors.upstream.schemas import with_context_query, without_descriptions
 from actors.upstream.sensitive import is_sensitive
 from bus import jsonrpc
 from config.credentials import mask
@@ -38,12 +39,18 @@ class Rules:
         keeps_structure: responses are never shortened, so `outputSchema` holds for what the client sees.
         description: replaces the server's text; `None` leaves it.
         max_description: characters.
+        excluded_by: the exposure profile that does not show it; unhealthy: why it is withheld for now; empty = not.
+        adds_context_query / strips_schema: how the advertised schema differs from the server's.
     """
 
     hidden: bool = False
     keeps_structure: bool = False
     description: str | None = None
     max_description: int = 4000
+    excluded_by: str = ""
+    unhealthy: str = ""
+    adds_context_query: bool = False
+    strips_schema: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,10 +121,14 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         raise _Unfit("invalid_schema", "it is not an object with a name") from None
     if found.rules.hidden:
         raise _Unfit("config_hidden", "hidden by tool_overrides")
+    if found.rules.excluded_by:
+        raise _Unfit("profile_excluded", f"expose_in_profiles leaves out the profile {found.rules.excluded_by}")
     if is_sensitive(found.raw):
         raise _Unfit("sensitive_metadata", "its metadata looks as if it carried a credential")
     _check_execution(parts)
     schema = _checked_schema(parts)
+    if found.rules.unhealthy:
+        raise _Unfit("unhealthy", found.rules.unhealthy)
     full = f"{found.prefix}__{own_name}" if found.prefix else own_name
     name = fit_name(full, limit)
     upstream_text = _text(parts.get("description"))
@@ -154,6 +165,8 @@ def _definition(parts: dict[str, msgspec.Raw], name: str, description: str, foun
         elif key == "outputSchema":
             if found.rules.keeps_structure and _is_object_schema(raw):
                 adapted[key] = raw
+        elif key == "inputSchema" and (found.rules.strips_schema or found.rules.adds_context_query):
+            adapted[key] = msgspec.Raw(_schema(bytes(raw), found.rules))
         elif key in ("title", "inputSchema", "icons", "_meta") and not _has_shape(key, raw):
             continue
         else:
@@ -161,6 +174,12 @@ def _definition(parts: dict[str, msgspec.Raw], name: str, description: str, foun
     if description and "description" not in adapted:
         adapted["description"] = description
     return jsonrpc.encode(adapted)
+
+
+def _schema(raw: bytes, rules: Rules) -> bytes:
+    if rules.strips_schema:
+        raw = without_descriptions(raw)
+    return with_context_query(raw) if rules.adds_context_query else raw
 
 
 def _annotations(raw: msgspec.Raw, server: str) -> dict[str, object] | None:

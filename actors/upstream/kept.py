@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bus.errors import NewerState
+from bus.log import Log
 from config.schema_upstream import UpstreamSettings
 
 SCHEMA_VERSION = 1
@@ -73,3 +75,37 @@ def save(path: Path, servers: dict[str, KeptServer]) -> None:
     with os.fdopen(fd, "wb") as file:
         file.write(data)
     temporary.replace(path)
+
+
+class Kept:
+    """The file and what is in it. One that cannot be read or written costs the head start, and is logged."""
+
+    def __init__(self, path: Path, log: Log) -> None:
+        self._path = path
+        self._log = log
+        self._servers: dict[str, KeptServer] = {}
+
+    async def open(self) -> None:
+        try:
+            self._servers = await asyncio.to_thread(load, self._path)
+        except NewerState as error:
+            self._log.warning("kept_catalogue_unusable", error=error.message)
+
+    def find(self, name: str, settings: UpstreamSettings) -> KeptServer | None:
+        """What is known of a server, if it was reached in this very way."""
+        found = self._servers.get(name)
+        return found if found is not None and found.connection == fingerprint(settings) else None
+
+    def update(self, servers: dict[str, KeptServer]) -> None:
+        """Writes the servers down, if they have changed."""
+        if {name: _plain(one) for name, one in servers.items()} == {n: _plain(one) for n, one in self._servers.items()}:
+            return
+        self._servers = servers
+        try:
+            save(self._path, servers)
+        except OSError as error:
+            self._log.warning("kept_catalogue_not_written", error=str(error))
+
+
+def _plain(server: KeptServer) -> tuple[str, bool, list[bytes]]:
+    return server.connection, server.probes, [bytes(tool) for tool in server.tools]

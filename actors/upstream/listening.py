@@ -28,7 +28,13 @@ class Listening:
         self._session = session
         self._uris = uris
         self._number = 0
+        self._future: asyncio.Future[bytes] | None = None
         self._again: asyncio.TimerHandle | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether the request is in flight, as it is for as long as the server tells its news."""
+        return self._future is not None and not self._future.done()
 
     def renew(self) -> None:
         """Listens to what is wanted now. The new subscription begins before the old one ends, so nothing is missed."""
@@ -43,6 +49,7 @@ class Listening:
             params = STATELESS.params(jsonrpc.encode({"notifications": wanted}))
             self._number, future = self._peer.start("subscriptions/listen", params)
             number = self._number
+            self._future = future
             future.add_done_callback(lambda done: self._ended(number, done))
         if old:
             self._peer.cancel(old, "another subscription has taken its place")

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from bus.breaker import State as BreakerState
 from bus.errors import BusError
 from bus.message import Blob, Item, Reply, Request
 
@@ -27,6 +28,12 @@ class UpstreamDied(UpstreamError):
     """The server went away while the call was in flight: the call may have run."""
 
     code = "upstream_died"
+
+
+class UpstreamResting(UpstreamUnavailable):
+    """Its breaker is open: it failed several times in a row and is left alone for a while. Nothing has run."""
+
+    code = "circuit_open"
 
 
 class UpstreamTimeout(UpstreamError):
@@ -87,7 +94,8 @@ class CallTool(Request[CallResult], frozen=True, kw_only=True):
         log_level: least level of log messages that the client wants with this very call; empty = none.
 
     Raises:
-        UpstreamUnavailable: the server is down; UpstreamTimeout: it did not answer in its time;
+        UpstreamUnavailable: the server is down; UpstreamResting: its breaker is open;
+        UpstreamTimeout: it did not answer in its time;
         UpstreamDied: it went away while the call was in flight (the call may have run);
         ResponseTooLarge: over `max_upstream_bytes`.
     """
@@ -152,6 +160,9 @@ class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         restarts: reconnects since the actor started.
         junk_lines / stderr_bytes: noise counted on stdout and stderr.
         instructions: what the server said about itself in `initialize`.
+        breaker: of its calls; `failures`: in a row; `next_try_seconds`: until an open breaker lets a probe through.
+        replacement: how its changed connection does, which takes over as soon as it works; empty = there is none.
+            `replacement_error` and `replacement_error_type` are as `error` and `error_type`.
     """
 
     name: str
@@ -171,6 +182,12 @@ class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     server_info: str = ""
     protocol_version: str = ""
     instructions: str = ""
+    breaker: BreakerState = "closed"
+    failures: int = 0
+    next_try_seconds: float = 0.0
+    replacement: ServerStateName | Literal[""] = ""
+    replacement_error: str = ""
+    replacement_error_type: str = ""
 
 
 class Catalogue(Reply, frozen=True, kw_only=True):

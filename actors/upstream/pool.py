@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +17,22 @@ from actors.upstream.cache import Caching, caching
 from actors.upstream.calling import Ask
 from actors.upstream.connection import Server
 from actors.upstream.dedicated import Dedicated
-from actors.upstream.exposure import Discovered, Rules, expose, name_limit, tool_name
+from actors.upstream.exposure import Discovered, expose, name_limit, tool_name
 from actors.upstream.library_messages import Attend
-from actors.upstream.messages import CallResult, Catalogue, ServerState, ToolEntry, UpstreamUnavailable, Withheld
+from actors.upstream.messages import (
+    CallResult,
+    Catalogue,
+    ServerState,
+    ToolEntry,
+    UpstreamError,
+    UpstreamUnavailable,
+    Withheld,
+)
+from actors.upstream.replacing import Replacements, same_connection
+from actors.upstream.rules import rules_of
 from actors.upstream.sensitive import is_sensitive
 from actors.upstream.sessions import ClientSession, Sessions
-from bus.errors import NewerState
+from actors.upstream.tool_health import ToolHealth
 from bus.log import Log
 from config.place import Place
 from config.policy import tool_policy
@@ -54,18 +66,23 @@ class Pool:
     Args:
         kept_path: file of the catalogue of the last run.
         place: where process groups are written down and OAuth tokens are kept.
+        on_rest: called when a server's breaker opens, with its name and what people shall know.
     """
 
-    def __init__(self, kept_path: Path, place: Place, client_server_name: str, log: Log) -> None:
-        self._kept_path = kept_path
+    def __init__(
+        self, kept_path: Path, place: Place, client_server_name: str, log: Log, on_rest: Callable[[str, str], None]
+    ) -> None:
+        self._kept = kept.Kept(kept_path, log)
         self._place = place
         self._name_limit = name_limit(client_server_name)
         self._log = log
+        self._on_rest = on_rest
         self._settings = Settings()
+        self._health = ToolHealth(self._settings.proxy.exposure)
+        self._replacements = Replacements()
         self.sessions = Sessions(log)
         self._dedicated = Dedicated(place, log)
         self._servers: dict[str, Server] = {}
-        self._kept: dict[str, kept.KeptServer] = {}
         self._entries: dict[tuple[str, str], ToolEntry] = {}
         self._caching: dict[tuple[str, str], Caching | None] = {}
         self._published = asyncio.Event()
@@ -77,42 +94,46 @@ class Pool:
 
     async def start(self, settings: Settings) -> None:
         """Reads the kept catalogue and starts every server, all at once."""
-        try:
-            self._kept = await asyncio.to_thread(kept.load, self._kept_path)
-        except NewerState as error:
-            self._log.warning("kept_catalogue_unusable", error=error.message)
+        await self._kept.open()
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(FIRST_CATALOGUE_SECONDS, self._publish)
-        await self.apply(settings)
+        self.apply(settings)
 
-    async def apply(self, settings: Settings) -> None:
-        """Makes the servers those of `settings`: what is unchanged keeps its connection."""
+    def apply(self, settings: Settings) -> None:
+        """Makes the servers those of `settings`: what is unchanged keeps its connection, and what has changed serves
+        until its new connection works."""
         self._settings = settings
+        self._health.settings = settings.proxy.exposure
         self._caching.clear()
         wanted = settings.proxy.upstream_servers if settings.proxy.enabled else {}
         wanted = {name: server for name, server in wanted.items() if server.enabled}
-        gone = [
-            self._servers.pop(name)
-            for name, server in list(self._servers.items())
-            if name not in wanted
-            or wanted[name].session != server.settings.session
-            or kept.fingerprint(wanted[name]) != kept.fingerprint(server.settings)
-        ]
+        for name in [name for name in self._servers if name not in wanted]:
+            self._replacements.end(self._servers.pop(name))
         for name, server_settings in wanted.items():
-            if name in self._servers:
-                self._servers[name].settings = server_settings
+            server = self._servers.get(name)
+            if server is not None and same_connection(server.settings, server_settings):
+                server.settings = server_settings
+                self._replacements.drop(name)
+            elif server is not None and server.serves:
+                self._replacements.prepare(name, server_settings, self._start_server)
             else:
+                if server is not None:
+                    self._replacements.end(server)
+                    self._health.forget(name)
+                self._replacements.drop(name)
                 self._servers[name] = self._start_server(name, server_settings)
         self._servers = {name: self._servers[name] for name in wanted}
+        self._replacements.keep(set(wanted))
+        self._health.keep(set(wanted))
         self._dedicated.keep(self._servers)
         self._changed()
-        await asyncio.gather(*(server.stop() for server in gone))
 
     async def stop(self) -> None:
         for timer in (self._timer, self._deadline):
             if timer is not None:
                 timer.cancel()
-        await asyncio.gather(self._dedicated.stop(), *(server.stop() for server in self._servers.values()))
+        servers = self._servers.values()
+        await asyncio.gather(self._replacements.stop(), self._dedicated.stop(), *(server.stop() for server in servers))
         self._servers.clear()
 
     def find(self, server: str, tool: str) -> Tool:
@@ -122,6 +143,17 @@ class Pool:
         if entry is None:  # nothing is known of it, so the most cautious is assumed
             return Tool(found, read_only=False, writes=False, caching=None)
         return Tool(found, entry.read_only, entry.writes, self.caching(server, tool))
+
+    def newest(self, name: str) -> Server:
+        """The server as it is configured now, also when an older connection still serves. Raises as `find`."""
+        return self._replacements.find(name) or self._server(name)
+
+    async def probe(self) -> None:
+        """Looks after the tools that are withheld as unhealthy: those of a server that is well come back."""
+        for name in self._health.due():
+            server = self._servers.get(name)
+            if self._health.probed(name, well=server is not None and await server.relist()):
+                self._changed()
 
     def is_exposed(self, server: str, tool: str) -> bool:
         """Whether the tool is in the catalogue."""
@@ -154,12 +186,28 @@ class Pool:
         if server.settings.session == "shared":
             return server
         client = await self.sessions.wait(session)
-        return self._dedicated.server(server, client, capabilities, self._settings.proxy.max_upstream_bytes)
+        limit = self._settings.proxy.max_upstream_bytes
+        return self._dedicated.server(server, client, capabilities, limit, functools.partial(self._on_rest, name))
 
     def lister(self, name: str, session: str) -> Server:
         """The server whose lists a session sees. One of its own is not started for that."""
         server = self._server(name)
         return self._dedicated.find(name, session) or server
+
+    async def call(self, name: str, session: str, ask: Ask) -> CallResult:
+        """The same as `ask` for a call of the tool `ask.label`, whose failures count."""
+        serial = self._health.begin(name)
+        outcome: CallResult | UpstreamError | None = None
+        try:
+            outcome = result = await self.ask(name, session, ask)
+            return result
+        except UpstreamError as error:
+            outcome = error
+            raise
+        finally:
+            if self._health.end(name, ask.label, serial, outcome):
+                self._log.warning("tool_unhealthy", server=name, tool=ask.label)
+                self._changed()
 
     async def ask(self, name: str, session: str, ask: Ask) -> CallResult:
         """Takes a request to the server that serves the session. Errors as for `Server.ask`."""
@@ -235,22 +283,31 @@ class Pool:
         return msgspec.structs.replace(self.catalogue, servers=self._states(), config_error=self.config_error)
 
     def _start_server(self, name: str, settings: UpstreamSettings) -> Server:
-        remembered = self._kept.get(name)
-        if remembered is not None and remembered.connection != kept.fingerprint(settings):
-            remembered = None
         dedicated = settings.session == "dedicated"
         return Server(
             name,
             settings,
-            kept=remembered,
+            kept=self._kept.find(name, settings),
             place=self._place,
             max_bytes=self._settings.proxy.max_upstream_bytes,
             log=self._log,
-            on_change=self._changed,
+            on_change=functools.partial(self._server_changed, name),
+            on_rest=functools.partial(self._on_rest, name),
             link=self.sessions,
             capabilities=EVERYTHING_ASKABLE if dedicated else b"{}",
             leaves=dedicated,
         )
+
+    def _server_changed(self, name: str) -> None:
+        """Something happened to a server, or to what shall replace it."""
+        coming = self._replacements.take(name)
+        if coming is not None:
+            self._log.info("upstream_replaced", server=name)
+            self._replacements.retire(self._servers[name])
+            self._servers[name] = coming
+            self._health.forget(name)
+            self._dedicated.keep(self._servers)
+        self._changed()
 
     def _changed(self) -> None:
         """Something happened to a server: the catalogue follows, once for many changes at a time."""
@@ -293,7 +350,7 @@ class Pool:
                     detail = f"upstream {server.name} is down"
                     gone.append(Withheld(server=server.name, tool=tool_name(raw), reason="disconnected", detail=detail))
                 else:
-                    rules = self._rules(server.name, tool_name(raw))
+                    rules = rules_of(self._settings, self._health, server.name, tool_name(raw))
                     discovered.append(Discovered(server.name, server.settings.prefix, raw, rules))
             if server.state == "failed" and not away:
                 self._look_again(server)
@@ -305,15 +362,6 @@ class Pool:
         delay = GONE_AFTER_SECONDS - (time.time() - server.since) + 1
         asyncio.get_running_loop().call_later(delay, self._changed)
 
-    def _rules(self, server: str, tool: str) -> Rules:
-        policy = tool_policy(self._settings, server, tool)
-        return Rules(
-            hidden=policy.hidden,
-            keeps_structure=policy.strategy == "none" or policy.keep_structured,
-            description=policy.description_override,
-            max_description=policy.max_description_chars,
-        )
-
     def _states(self, entries: list[ToolEntry] | None = None) -> tuple[ServerState, ...]:
         counts: dict[str, int] = {}
         for entry in self.catalogue.tools if entries is None else entries:
@@ -323,7 +371,8 @@ class Pool:
             for name, server in self._settings.proxy.upstream_servers.items()
             if name not in self._servers
         )
-        return tuple(server.describe(counts.get(name, 0)) for name, server in self._servers.items()) + disabled
+        states = (server.describe(counts.get(name, 0)) for name, server in self._servers.items())
+        return tuple(map(self._replacements.describe, states)) + disabled
 
     def _keep(self) -> None:
         """Writes the catalogue down for the next start, when it has changed; what carries a credential stays out."""
@@ -337,14 +386,7 @@ class Pool:
             for name, server in self._servers.items()
             if server.knows_tools
         }
-        before = {name: (k.connection, k.probes, list(map(bytes, k.tools))) for name, k in self._kept.items()}
-        after = {name: (k.connection, k.probes, list(map(bytes, k.tools))) for name, k in servers.items()}
-        if after != before:
-            self._kept = servers
-            try:
-                kept.save(self._kept_path, servers)
-            except OSError as error:
-                self._log.warning("kept_catalogue_not_written", error=str(error))
+        self._kept.update(servers)
 
 
 def _generation(entries: list[ToolEntry], servers: dict[str, Server]) -> str:

@@ -27,8 +27,8 @@ def with_part(part: str, **changes: object) -> Health:
     return msgspec.structs.replace(WELL, **{part: msgspec.structs.replace(getattr(WELL, part), **changes)})
 
 
-def server(state: str, error: str = "") -> tuple[ServerState, ...]:
-    return (ServerState(name="fs", prefix="fs", state=state, error=error),)  # type: ignore[arg-type]
+def server(state: str, error: str = "", **more: object) -> tuple[ServerState, ...]:
+    return (ServerState(name="fs", prefix="fs", state=state, error=error, **more),)  # type: ignore[arg-type]
 
 
 def test_all_is_well() -> None:
@@ -40,6 +40,14 @@ def test_all_is_well() -> None:
     [
         (with_part("catalogue", servers=server("failed", "no such file")), "the upstream fs is failed: no such file"),
         (with_part("catalogue", servers=server("reconnecting")), "the upstream fs is reconnecting"),
+        (
+            with_part("catalogue", servers=server("ready", breaker="open", failures=3, next_try_seconds=41.2)),
+            "the upstream fs is resting after 3 failures, next try in 42 s",
+        ),
+        (
+            with_part("catalogue", servers=server("ready", replacement="failed", replacement_error="no such file")),
+            "the changed connection of the upstream fs does not work, the old one stays in force: no such file",
+        ),
         (
             with_part("catalogue", config_error="line 3"),
             "the configuration is broken, the last good one stays in force: line 3",
@@ -73,6 +81,10 @@ def test_what_is_down_is_bad(found: Health, line: str) -> None:
         (
             with_part("telemetry", dropped_by_producers={"a": 2, "b": 3}),
             "5 telemetry events were dropped by their producers",
+        ),
+        (
+            with_part("catalogue", servers=server("ready", breaker="half_open", failures=3)),
+            "the upstream fs is resting after 3 failures, the next call tries it",
         ),
         (with_part("telemetry", store="held", store_error="python has it"), "the analytics store: python has it"),
         (with_part("recall", set_aside="recall.db.2026"), "a damaged recall store was set aside: recall.db.2026"),

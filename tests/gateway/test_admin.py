@@ -280,3 +280,16 @@ async def test_a_proposal_reaches_the_review_queue(home: Home, start: Start) -> 
     assert json.loads(answer.text) == {"ok": True, "proposal": {"candidate_id": "c1", "status": "pending"}}
     await eventually(lambda: "candidate_propose" in calls.read_text())
     assert "at most" in refused(await client.call("stm_memory_propose", {"content": "x" * 101}))
+
+
+async def test_health_says_which_server_is_resting_and_which_tool_is_withheld(home: Home, start: Start) -> None:
+    slow = home.upstream("slow") | {"call_timeout_seconds": 0.2, "circuit_max_failures": 5}
+    home.configure({"slow": slow}, advertise_context_query=True)
+    client = await start("slow__block", **ADMIN)
+    assert "_context_query" in (await client.tools())["slow__block"]["inputSchema"]["properties"]
+    for _ in range(5):
+        assert "did not answer block" in (await client.call("slow__block")).text
+    assert "upstream slow is resting after 5 failures" in (await client.call("slow__fast")).text
+    report = await until_said(lambda: admin(client, "proxy_health"), "withheld unhealthy")
+    assert "circuit breaker open: 5 failures, next try in" in report
+    assert "block (5 of 5 calls failed in 24 h; it comes back by itself" in report

@@ -1,8 +1,7 @@
-"""Sessions, breaker, result cache: with a clock in hand."""
+"""Sessions, result cache: with a clock in hand."""
 
 from __future__ import annotations
 
-from actors.surfacer.breaker import Breaker
 from actors.surfacer.cache import ResultCache
 from actors.surfacer.gates import Sessions
 from actors.surfacer.ltm_reply import Found
@@ -14,35 +13,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_breaker_closed_open_half_open() -> None:
-    clock = Clock()
-    breaker = Breaker(3, 60, clock)
-    assert [breaker.failed() for _ in range(2)] == [False, False]
-    breaker.succeeded()
-    assert [breaker.failed() for _ in range(3)] == [False, False, True]
-    assert (breaker.state, breaker.refuses) == ("open", True)
-    clock.now += 60
-    assert (breaker.state, breaker.refuses) == ("half_open", False)
-
-
-def test_one_probe_decides() -> None:
-    clock = Clock()
-    breaker = Breaker(1, 60, clock)
-    breaker.failed()
-    clock.now += 60
-    breaker.begin()
-    assert breaker.refuses
-    assert not breaker.failed()  # it was open before: nothing new to report
-    assert breaker.state == "open"
-    clock.now += 60
-    breaker.begin()
-    breaker.abandoned()
-    assert (breaker.state, breaker.refuses) == ("half_open", False)
-    breaker.begin()
-    breaker.succeeded()
-    assert (breaker.state, breaker.refuses) == ("closed", False)
 
 
 def test_cooldown_compares_token_sets_within_the_session() -> None:

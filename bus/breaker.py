@@ -1,4 +1,4 @@
-"""A circuit breaker: after failures in a row the LTM is left alone for a while, then one probe decides."""
+"""A circuit breaker: after failures in a row a peer is left alone for a while, then one probe decides. Pure."""
 
 from __future__ import annotations
 
@@ -13,22 +13,33 @@ class Breaker:
     """Closed → open after `max_failures` failures in a row → half-open after `reset_seconds` → one probe decides.
 
     Args:
+        max_failures: 0 = it never opens.
         clock: monotonic seconds.
+
+    Attributes:
+        failures: in a row, up to now.
     """
 
     def __init__(self, max_failures: int, reset_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.max_failures = max_failures
         self.reset_seconds = reset_seconds
+        self.failures = 0
         self._clock = clock
-        self._failures = 0
         self._opened_at: float | None = None
         self._probing = False
 
     @property
     def state(self) -> State:
-        if self._opened_at is None:
+        if self._opened_at is None or not self.max_failures:
             return "closed"
-        return "half_open" if self._clock() - self._opened_at >= self.reset_seconds else "open"
+        return "open" if self.wait else "half_open"
+
+    @property
+    def wait(self) -> float:
+        """Seconds until a probe may go through; 0 when anything may."""
+        if self._opened_at is None:
+            return 0.0
+        return max(0.0, self._opened_at + self.reset_seconds - self._clock())
 
     @property
     def refuses(self) -> bool:
@@ -36,25 +47,31 @@ class Breaker:
         state = self.state
         return state == "open" or (state == "half_open" and self._probing)
 
-    def begin(self) -> None:
-        """A call goes through, as the probe when half-open; `succeeded`, `failed` or `abandoned` must follow."""
+    def begin(self) -> bool:
+        """A call goes through, as the probe (true) when half-open; `succeeded`, `failed` or `abandoned` must follow."""
         self._probing = self.state == "half_open"
+        return self._probing
 
     def succeeded(self) -> None:
-        self._failures = 0
+        self.failures = 0
         self._opened_at = None
         self._probing = False
 
     def failed(self) -> bool:
-        """Counts a failure; true when this one opened the breaker."""
-        self._failures += 1
+        """Counts a failure; true when this one opened the breaker.
+
+        While it is open, a call that had begun before is no news: it does not make the rest longer.
+        """
+        self.failures += 1
         reopened = self._opened_at is not None
+        if reopened and self.state == "open":
+            return False
         self._probing = False
-        if reopened or self._failures >= self.max_failures:
+        if self.max_failures and (reopened or self.failures >= self.max_failures):
             self._opened_at = self._clock()
             return not reopened
         return False
 
     def abandoned(self) -> None:
-        """The call ended without saying anything about the LTM (cancelled, or the LTM was busy)."""
+        """The probe ended without saying anything about the peer (cancelled, or the peer was busy)."""
         self._probing = False

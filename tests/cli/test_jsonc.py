@@ -1,0 +1,64 @@
+"""Changing one member of a JSON file with comments."""
+
+from typing import Any
+
+import pytest
+
+from cli import jsonc
+
+ENTRY = {"command": "/x/mms", "args": ["gateway"]}
+PATH = ("mcpServers", "memtomem")
+TEXTS = [
+    '{"mcpServers":{}}',
+    '{\r\n\t"mcpServers": {\r\n\t\t"x": {"command": "y"},\r\n\t},\r\n}',
+    '{\n  // c }\n  "mcpServers": {\n    // none\n  }\n}\n',
+    '\ufeff{"mcpServers": {"z": {"a": "// no \\" comment, }"}}, }',
+    '{"mcpServers":{"a":[1,{"b":2}],"c":"d"}, "z": 1e5, "id": 9007199254740993}',
+    '{\n    /* , */ "a": 1.10,\n    "mcpServers": {\n        "x": {} // last\n    }\n}',
+]
+BARE = ["", "\n", "{}", "{\n}\n", '{"a":1}', '{\n  "a": 1\n}\n', "{ /* x */ }"]
+
+
+@pytest.mark.parametrize("text", TEXTS + BARE)
+def test_put_adds_one_member_and_nothing_else(text: str) -> None:
+    wanted: dict[str, Any] = jsonc.parse(text)
+    wanted.setdefault("mcpServers", {})["memtomem"] = ENTRY
+    changed = jsonc.put(text, PATH, ENTRY)
+    assert jsonc.parse(changed) == wanted
+    assert jsonc.put(changed, PATH, ENTRY) == changed
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_remove_brings_back_every_byte(text: str) -> None:
+    assert jsonc.remove(jsonc.put(text, PATH, ENTRY), PATH) == text
+
+
+@pytest.mark.parametrize("text", TEXTS + BARE)
+def test_remove_without_such_a_member_changes_nothing(text: str) -> None:
+    assert jsonc.remove(text, PATH) == text
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_remove_takes_its_own_comma(name: str) -> None:
+    text = '{"s": {"a": {"x": [1, 2]}, "b": "}", "c": null}, "t": 1}'
+    wanted = jsonc.parse(text)
+    del wanted["s"][name]
+    assert jsonc.parse(jsonc.remove(text, ("s", name))) == wanted
+
+
+def test_put_replaces_a_value() -> None:
+    text = '{\n  "s": {"a": 1, // one\n  "b": 2}\n}'
+    assert jsonc.put(text, ("s", "a"), 5) == text.replace("1,", "5,")
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"mcpServers": ', "nonsense", '{"a" 1}', "[" * 100_000])
+def test_what_is_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        jsonc.put(text, PATH, ENTRY)
+    with pytest.raises(ValueError):
+        jsonc.remove(text, PATH)
+
+
+def test_something_else_on_the_way_is_refused() -> None:
+    with pytest.raises(ValueError, match="mcpServers"):
+        jsonc.put('{"mcpServers": 5}', PATH, ENTRY)
