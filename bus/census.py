@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bus.files import write_private
 from bus.lock import owner_of
 
 CHILDREN = "children"
@@ -37,9 +39,9 @@ def is_stopping(locks: Path, supervisor: int) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text)
-    temporary.replace(path)
+    """Best effort: on a full disk a successor knows less, and everything else goes on."""
+    with contextlib.suppress(OSError):
+        write_private(path, text)
 
 
 def _read(path: Path) -> str:

@@ -5,6 +5,7 @@
     BusError                     base; has `code`, `message`, `retryable`
     ├── PeerUnavailable          the actor is not there (yet)                     retryable
     │   ├── PeerRestarted        it was replaced while the request was in flight  retryable
+    │   ├── Stopping             it takes nothing in any more; nothing has begun  retryable
     │   └── Busy                 its mailbox is full                              retryable
     ├── DeadlineExceeded         the time the caller gave ran out                 retryable
     ├── ProtocolError            a frame that this wire version cannot read
@@ -52,6 +53,10 @@ class PeerUnavailable(BusError):
 
 class PeerRestarted(PeerUnavailable):
     code = "peer_restarted"
+
+
+class Stopping(PeerUnavailable):
+    code = "stopping"
 
 
 class Busy(PeerUnavailable):

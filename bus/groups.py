@@ -14,6 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bus.files import write_private
+
 MARK_VARIABLE = "MMS_GROUP"
 LOOK_SECONDS = 0.01
 MOST_LOOKS = 100
@@ -32,9 +34,8 @@ class Group:
 def record(directory: Path, pgid: int, mark: str) -> Group:
     """Writes down a group that this process has started."""
     path = directory / f"{pgid}-{mark}"
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(str(os.getpid()))
-    temporary.replace(path)
+    with contextlib.suppress(OSError):  # on a full disk only the owner itself can end the group
+        write_private(path, str(os.getpid()))
     return Group(path, pgid, os.getpid(), mark)
 
 

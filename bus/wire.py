@@ -53,12 +53,11 @@ class Wire:
         while not self.closed and cast(int, self._socket.get(zmq.EVENTS)) & zmq.POLLIN:
             self._on_message(self._socket.recv_multipart(zmq.NOBLOCK))
 
-    def close(self, linger_ms: int = 0) -> None:
-        """Closes the socket; what has been sent gets `linger_ms` to leave, in the background."""
+    def close(self) -> None:
         if not self.closed:
             self.closed = True
             self._loop.remove_reader(self._fd)
-            self._socket.close(linger_ms)
+            self._socket.close()
 
     def _schedule(self) -> None:
         self._scheduled = True

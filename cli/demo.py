@@ -11,12 +11,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,11 +25,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from actors import ACTORS
 from cli.output import Answer, Failure, answers, colour, style
 
 LOG = "ledger/nightly_import.log"
 QUIET_LOG = "orders/warehouse_sync.log"
 READY_SECONDS = 30.0
+IDLE_SECONDS = 60
 SHOWN_LINES = 15
 SHOWN_CHARS = 118
 NOTES = (
@@ -68,6 +71,8 @@ def demo() -> Answer:
     Example:
       mms demo
     """
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     with _scratch() as home:
         try:
             asyncio.run(_Demo(home).run())
@@ -120,8 +125,16 @@ class _Demo:
 
     def _cluster(self) -> None:
         _heading("The cluster", "five actors, each a process of its own, talking over ZeroMQ")
-        _mms(self._home, "up")
+        # In the background, not pinned: whatever happens to this process, the cluster ends by itself.
+        start = "from cli.cluster import ensure_cluster; from config.place import Place"
+        code = f"{start}; ensure_cluster(Place.from_environment())"
+        subprocess.run([sys.executable, "-P", "-c", code], env=_environment(self._home), check=True)
+        self._until("the cluster", self._all_ready)
         _command(self._home, "ps")
+
+    def _all_ready(self) -> bool:
+        actors = json.loads(_mms(self._home, "ps", "--json", check=False)).get("actors", [])
+        return len(actors) == len(ACTORS) + 1 and all(actor["state"] == "ready" for actor in actors)
 
     def _upstreams(self) -> None:
         _heading("Two MCP servers behind the gateway", "mms add NAME -- COMMAND …")
@@ -132,14 +145,17 @@ class _Demo:
             _mms(self._home, "add", "git", "--prefix", "git", *git)
         else:
             _say("(git, a repository, or mcp-server-git is missing here: the file server does the work alone)")
-        self._wait_for_servers()
+        self._until("a server", self._servers_ready)
         _command(self._home, "list")
 
-    def _wait_for_servers(self) -> None:
+    def _servers_ready(self) -> bool:
+        return all(one["state"] == "ready" for one in json.loads(_mms(self._home, "list", "--json"))["upstreams"])
+
+    def _until(self, what: str, ready: Callable[[], bool]) -> None:
         end = time.monotonic() + READY_SECONDS
-        while any(server["state"] != "ready" for server in json.loads(_mms(self._home, "list", "--json"))["upstreams"]):
+        while not ready():
             if time.monotonic() > end:
-                raise Failure("demo_failed", f"a server did not become ready within {READY_SECONDS:g} s")
+                raise Failure("demo_failed", f"{what} did not become ready within {READY_SECONDS:g} s")
             time.sleep(0.1)
 
     def _remember(self) -> None:
@@ -253,6 +269,11 @@ async def _client(home: Path) -> AsyncIterator[Any]:
         yield client
 
 
+def _interrupt(number: int, frame: object) -> None:
+    """A closed terminal ends the demonstration as Ctrl-C does: with everything cleaned up."""
+    raise KeyboardInterrupt
+
+
 def _first(group: ExceptionGroup[Exception]) -> Exception:
     error = group.exceptions[0]
     return _first(error) if isinstance(error, ExceptionGroup) else error
@@ -270,7 +291,8 @@ def _repository() -> Path | None:
 def _environment(home: Path) -> dict[str, str]:
     """A place of its own: nothing of the person's own cluster or settings is touched."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMTOMEM_STM_", "MMS_"))}
-    return {**kept, "MEMTOMEM_STM_HOME": str(home / "home")}
+    own = {"MEMTOMEM_STM_HOME": str(home / "home"), "MEMTOMEM_STM_BUS__IDLE_EXIT_SECONDS": str(IDLE_SECONDS)}
+    return {**kept, **own}
 
 
 def _mms(home: Path, *arguments: str, check: bool = True) -> str:

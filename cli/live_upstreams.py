@@ -46,8 +46,10 @@ def probe(place: Place, name: str, entry: Entry) -> Sequence[str]:
             actor.wait(STOP_SECONDS)
         server = next((server for server in catalogue.servers if server.name == name), None)
         if server is None or server.state != "ready":
-            cause = _last_stderr(apart) or (server.error or server.state if server else catalogue.config_error)
-            raise BusError(f"{name} does not work: {printable(cause)}; --no-check adds it all the same")
+            cause = server.error or server.state if server else catalogue.config_error
+            said = _last_stderr(apart)
+            last = f" (its last words: {printable(said)})" if said else ""
+            raise BusError(f"{name} does not work: {printable(cause)}{last}; --no-check adds it all the same")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         if apart.runtime is not None:

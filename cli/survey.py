@@ -95,10 +95,13 @@ async def survey(place: Place, bus: Bus) -> Survey:
 
 def _line(name: str, owner: int, status: ActorStatus | None, child: ChildState | None) -> Line:
     alone = "ready" if status else "not answering" if owner else "not running"
+    state = child.state if child else alone
+    if state == "ready" and status is None:
+        state = "not answering"  # the supervisor has not noticed yet
     started = status.started if status else 0.0
     return Line(
         name=name,
-        state=child.state if child else alone,
+        state=state,
         pid=child.pid if child else owner,
         uptime_seconds=max(0.0, time.time() - started) if status else None,
         restarts=child.restarts if child else None,

@@ -35,8 +35,10 @@ _COUNT = {"type": "integer", "minimum": 0}
 _RATINGS = list(Rating.__args__)  # type: ignore[attr-defined]
 _RATING = {"type": "string", "enum": _RATINGS}
 
-Natural = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+LARGEST = 2**53 - 1
+"""Integers that every peer and the bus carry exactly."""
+Natural = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 
 
 class _SelectChunks(msgspec.Struct, forbid_unknown_fields=True):

@@ -13,13 +13,14 @@ from actors.upstream.library_messages import AnswerServer, AskServer
 from actors.upstream.messages import CallResult, CallTool, Progress
 from bus import jsonrpc
 from bus.client import Bus
-from bus.errors import BusError, Busy, PeerRestarted, PeerUnavailable
+from bus.errors import BusError, Busy, PeerRestarted, PeerUnavailable, Stopping
 from bus.message import Blob
 from bus.rpc import RpcError
 from gateway.interim import MAX_ROUNDS, STATE_PREFIX, Open, for_handshake, interim
 from gateway.session import Session
 
 CLUSTER_START_SECONDS = 10.0
+POLL_SECONDS = 0.05
 ANSWER_SECONDS = 10.0
 AGAIN_SECONDS = 0.1
 """Wait before a server that gave nothing but a state is asked again; doubles."""
@@ -178,11 +179,21 @@ class Upstream:
                 raise PeerRestarted(f"{what}; it may have taken effect, so it was not repeated") from None
         except Busy:
             raise
-        except PeerUnavailable:  # nothing has been sent, so even a write may be sent now
+        except Stopping:  # nothing has begun, so even a write may be sent to the next one
+            await self._outlast()
+        except PeerUnavailable:  # nothing has been sent
             await self._revive()
         return await self.bus.ask(
             request, timeout=timeout, trace_id=trace_id, on_item=on_item, wait=CLUSTER_START_SECONDS
         )
+
+    async def _outlast(self) -> None:
+        """Waits until an actor that is stopping has gone, then sees that there is another."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + CLUSTER_START_SECONDS
+        while self.bus.is_connected("upstream") and loop.time() < end:
+            await asyncio.sleep(POLL_SECONDS)
+        await self._revive()
 
     async def _revive(self) -> None:
         """Starts the cluster if nobody else has by now."""

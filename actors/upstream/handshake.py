@@ -13,6 +13,7 @@ from bus.rpc import Rpc, RpcError
 
 PROTOCOL_VERSION = "2025-11-25"
 MAX_PAGES = 1_000
+UNSUPPORTED_VERSION = -32022
 
 
 class DiedOnProbe(PeerUnavailable):
@@ -75,7 +76,13 @@ async def open_session(peer: Rpc, timeout: float, *, capabilities: bytes = b"{}"
         "capabilities": msgspec.Raw(capabilities),
         "clientInfo": CLIENT_INFO,
     }
-    answer = jsonrpc.value(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
+    try:
+        answer = jsonrpc.value(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
+    except RpcError as refused:
+        if not silent or not _speaks_stateless_only(refused):
+            raise
+        # It was only slow: the probe has reached it first after all, and it has answered that one for good.
+        return await open_session(peer, timeout, capabilities=capabilities)
     peer.notify("notifications/initialized")
     version = str(answer.get("protocolVersion", ""))
     return _session(answer, answer.get("serverInfo"), version, HANDSHAKE, silent=silent)
@@ -140,6 +147,14 @@ async def list_pages(
 def _is_method_not_found(error: RpcError) -> bool:
     found = jsonrpc.value(error.raw) if error.raw else {}
     return isinstance(found, dict) and found.get("code") == jsonrpc.METHOD_NOT_FOUND
+
+
+def _speaks_stateless_only(error: RpcError) -> bool:
+    """Whether a server refuses the handshake because its connection is of the other era already."""
+    found = jsonrpc.value(error.raw) if error.raw else {}
+    data = found.get("data") if isinstance(found, dict) else None
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return found.get("code") == UNSUPPORTED_VERSION and isinstance(supported, list) and STATELESS_VERSION in supported
 
 
 def _without_repeats(entries: list[bytes]) -> list[bytes]:

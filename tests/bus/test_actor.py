@@ -10,7 +10,7 @@ import pytest
 from bus import envelope
 from bus.client import Bus
 from bus.endpoint import Runtime
-from bus.errors import Busy, DeadlineExceeded, HandlerFailed, InvalidMessage, Refused, UnknownOperation
+from bus.errors import Busy, DeadlineExceeded, HandlerFailed, InvalidMessage, Refused, Stopping, UnknownOperation
 from bus.message import Blob
 from bus.status import GetStatus
 from config.place import Place
@@ -147,6 +147,21 @@ async def test_work_in_flight_is_drained_on_stop(any_place: Place) -> None:
     await eventually(lambda: actor.started == 1)
     await actor.stop(drain=5)
     assert (await task).text == "slept"
+    client.close()
+
+
+async def test_a_stopping_actor_says_that_nothing_has_begun(any_place: Place) -> None:
+    actor = Probe(any_place)
+    await actor.start()
+    client = Bus(Runtime(any_place.runtime), "test")
+    last = asyncio.ensure_future(client.ask(Sleep(seconds=0.3), timeout=60))
+    await eventually(lambda: actor.started == 1)
+    stopping = asyncio.ensure_future(actor.stop(drain=5))
+    await asyncio.sleep(0)
+    with pytest.raises(Stopping, match="probe is stopping"):
+        await client.ask(Echo(text="late"), timeout=60)
+    assert (await last).text == "slept"
+    await stopping
     client.close()
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from actors.upstream import era
 from actors.upstream.actor import UpstreamActor
 from actors.upstream.messages import (
     CallResult,
@@ -227,3 +229,16 @@ async def test_junk_is_skipped_and_counted(pool: Pool) -> None:
         state = await pool.state("dirty")
         assert state.junk_lines >= 6
         assert state.stderr_bytes >= 5_000_000
+
+
+async def test_a_slow_server_of_the_stateless_era_is_not_taken_for_an_old_one(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers the probe after the probe's time, and refuses the handshake that followed."""
+    monkeypatch.setattr(era, "PROBE_SECONDS", 0.2)
+    entry = pool.entry("stateless")
+    script = "sleep 0.8; exec " + shlex.join([entry["command"], *entry["args"]])
+    pool.configure(stateless={**entry, "command": "sh", "args": ["-c", script]})
+    async with running(pool):
+        await pool.until("stateless__echo")
+        assert (await pool.state("stateless")).protocol_version == era.STATELESS_VERSION
