@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from actors import ACTORS
+from bus import groups
 from bus.launch import environment
 from bus.lock import owner_of
 from config.place import Place
@@ -40,6 +41,7 @@ def scratch_place() -> Iterator[Place]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         eventually_blocking(lambda: not owners(place))
+        groups.reap(place.groups)  # killed all at once, nobody was left to do it
         shutil.rmtree(folder, ignore_errors=True)
 
 
