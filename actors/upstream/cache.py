@@ -84,9 +84,11 @@ def canonical(raw: bytes) -> bytes | None:
     """JSON with its keys sorted and without white space; numbers stay as they were written, since servers can tell 1
     from 1.0. `None` for what two readers may read differently: a key that is there twice, a lone surrogate, a depth
     that is too deep."""
+    if jsonrpc.is_too_deep(raw):
+        return None
     try:
         return msgspec.json.encode(_decoder.decode(raw.decode()))
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
