@@ -62,7 +62,7 @@ def _encode_blob(value: object) -> msgspec.msgpack.Ext:
     if isinstance(value, Blob):
         _blobs.append(value.data)
         return msgspec.msgpack.Ext(BLOB_EXTENSION, len(_blobs).to_bytes(2, "big"))
-    raise NotImplementedError(f"{type(value).__name__} cannot travel over the bus")
+    raise NotImplementedError(f"{type(value).__name__} cannot travel over the bus")  # what msgspec expects of a hook
 
 
 def _decode_blob(code: int, data: memoryview) -> Blob:

@@ -172,3 +172,14 @@ async def surface(bus: Bus, arguments: dict[str, Any] | None = None, **fields: A
 def without_a_memory_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """No `memtomem-server` of this machine, and no settings of this environment."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+
+AUTH = "The auth handler rotates the refresh token on every use; access tokens are JWTs of 15 minutes."
+POOL = "pgbouncer runs in transaction mode, so prepared statements must be off."
+
+
+@pytest.fixture
+def home(place: Place, ltm: ScriptedLtm, recorder: Recorder) -> Place:
+    """A home whose memory server knows two things."""
+    ltm.remember(postgres=POOL, auth=AUTH)
+    return place

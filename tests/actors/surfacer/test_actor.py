@@ -5,11 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import os
-import sqlite3
-import sys
 
-import psutil
 import pytest
 
 from actors.surfacer.messages import (
@@ -23,14 +19,14 @@ from actors.surfacer.messages import (
     SearchMemory,
     Surface,
 )
-from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
+from actors.telemetry.messages import OpportunityEvent, SurfacingEvent
 from actors.tuner.messages import Tuning
 from bus.client import Bus
-from bus.endpoint import Runtime
 from bus.errors import Refused
 from bus.message import Blob
 from config.place import Place
 from tests.actors.surfacer.conftest import (
+    AUTH,
     Rater,
     Recorder,
     ScriptedLtm,
@@ -43,16 +39,6 @@ from tests.actors.surfacer.conftest import (
     until,
 )
 from tests.eventually import eventually
-
-AUTH = "The auth handler rotates the refresh token on every use; access tokens are JWTs of 15 minutes."
-POOL = "pgbouncer runs in transaction mode, so prepared statements must be off."
-
-
-@pytest.fixture
-def home(place: Place, ltm: ScriptedLtm, recorder: Recorder) -> Place:
-    """A home whose memory server knows two things."""
-    ltm.remember(postgres=POOL, auth=AUTH)
-    return place
 
 
 async def test_a_path_brings_the_note_about_it(home: Place) -> None:
@@ -333,55 +319,6 @@ async def test_feedback_moves_thresholds_and_takes_memories_out(home: Place, rat
         assert await reason(bus) == ""  # a fresh search may show it again
 
 
-async def test_a_hanging_memory_server_costs_the_time_out_and_opens_the_breaker(
-    home: Place, ltm: ScriptedLtm, recorder: Recorder
-) -> None:
-    configure(home, timeout_seconds=0.1, circuit_max_failures=2, circuit_reset_seconds=3600)
-    ltm.tell(behaviour="hang")
-    async with running(home) as bus:
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "timeout"
-        assert (await surface(bus, {"path": "lib/parser/grammar_rules.py"})).reason == "timeout"
-        assert (await surface(bus, {"path": "lib/lexer/unicode_table.py"})).reason == "circuit_open"
-        health = await bus.ask(GetSurfacerHealth(), timeout=5)
-        assert (health.breaker, health.attempts, health.faults) == ("open", 2, 2)
-        await eventually(lambda: any(isinstance(e, FaultEvent) and e.what == "breaker_open" for e in recorder.received))
-
-
-async def test_half_open_lets_one_probe_decide(home: Place, ltm: ScriptedLtm) -> None:
-    configure(home, circuit_max_failures=1, circuit_reset_seconds=0.05, cooldown_seconds=0)
-    ltm.tell(behaviour="error")
-    async with running(home) as bus:
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "ltm_unavailable"
-        ltm.tell(behaviour="ok")
-
-        async def healed() -> bool:
-            return (await surface(bus, {"path": "src/auth/handler.py"})).block is not None
-
-        await until(healed)
-        assert (await bus.ask(GetSurfacerHealth(), timeout=5)).breaker == "closed"
-
-
-@pytest.mark.parametrize("behaviour", ["error", "garbage", "rpc_error"])
-async def test_a_faulty_answer_costs_the_memories_only(home: Place, ltm: ScriptedLtm, behaviour: str) -> None:
-    ltm.tell(behaviour=behaviour)
-    async with running(home) as bus:
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "ltm_unavailable"
-        assert (await bus.ask(GetSurfacerHealth(), timeout=5)).faults == 1
-
-
-async def test_a_crashed_memory_server_comes_back(home: Place, ltm: ScriptedLtm) -> None:
-    configure(home, cooldown_seconds=0)
-    ltm.tell(behaviour="crash")
-    async with running(home) as bus:
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "ltm_unavailable"
-        ltm.tell(behaviour="ok")
-
-        async def shown() -> bool:
-            return (await surface(bus, {"path": "src/auth/handler.py"})).block is not None
-
-        await until(shown)
-
-
 async def test_a_cancelled_call_is_counted_as_such(home: Place, ltm: ScriptedLtm, recorder: Recorder) -> None:
     ltm.tell(behaviour="hang")
     async with running(home) as bus:
@@ -441,16 +378,6 @@ async def test_pinned_context_is_shown_without_score_and_rating(home: Place, ltm
         assert not ltm.calls("mem_search")
 
 
-async def test_a_corrupt_store_is_set_aside_and_reported(home: Place, recorder: Recorder) -> None:
-    (home.state / "surfacing.db").write_bytes(b"not a database" * 100)
-    async with running(home) as bus:
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).block is not None
-        await eventually(
-            lambda: any(isinstance(e, FaultEvent) and e.what == "store_set_aside" for e in recorder.received)
-        )
-    assert len(list(home.state.glob("surfacing.db.corrupt-*"))) == 1
-
-
 async def test_two_calls_at_once_never_show_the_same_memory(home: Place) -> None:
     async with running(home) as bus:
         asked = ("auth handler refresh token", "refresh token of the auth handler rotates")
@@ -479,31 +406,6 @@ async def test_opportunities_can_be_sampled(home: Place) -> None:
     async with running(home) as bus:
         await surface(bus, {"page": 1})
         assert (await bus.ask(GetSurfacerHealth(), timeout=5)).sampled_out == 1
-
-
-async def test_a_killed_surfacer_remembers_what_it_has_shown_and_leaves_no_child(home: Place) -> None:
-    configure(home, cooldown_seconds=0)
-    call = {"path": "src/auth/handler.py"}
-    command = [sys.executable, "-m", "actors.surfacer"]
-    children: set[int] = set()
-    bus = Bus(Runtime(home.runtime), "test")
-    for reason in ("", "no_results_dedup"):
-        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **home.environment()})
-        await until(lambda: is_ready(bus))
-        assert (await surface(bus, call)).reason == reason
-        children |= {child.pid for child in psutil.Process(process.pid).children()}
-        process.kill()
-        await process.wait()
-    bus.close()
-    await eventually(lambda: not any(psutil.pid_exists(pid) for pid in children))
-
-
-async def test_a_store_that_cannot_be_written_costs_the_memories_only(home: Place, recorder: Recorder) -> None:
-    async with running(home) as bus:
-        with sqlite3.connect(home.state / "surfacing.db") as other:
-            other.execute("DROP TABLE shown")
-        assert (await surface(bus, {"path": "src/auth/handler.py"})).reason == "empty_render"
-        await eventually(lambda: any(isinstance(e, FaultEvent) and e.what == "store_failed" for e in recorder.received))
 
 
 async def test_keys_per_tool(home: Place, ltm: ScriptedLtm) -> None:
