@@ -64,11 +64,14 @@ def validate() -> Answer:
     problems = [*loaded.problems, *_unset_variables(loaded), *readable_secrets(place, loaded)]
     errors = sum(problem.level == "error" for problem in problems)
     say_problems(problems)
-    text = (
-        f"{place.config_file}: {errors} error{'' if errors == 1 else 's'}" if errors else f"{place.config_file}: valid"
-    )
+    exists = place.config_file.exists()
+    if errors:
+        verdict = f"{errors} error{'' if errors == 1 else 's'}"
+    else:
+        verdict = "valid" if exists else "there is no such file yet, the defaults are used; `mms add` creates it"
+    text = f"{place.config_file}: {verdict}"
     return Answer(
-        data={"path": str(place.config_file), "problems": as_data(problems)},
+        data={"path": str(place.config_file), "exists": exists, "problems": as_data(problems)},
         text=style(text, "bad" if errors else "good"),
         exit_code=FAILED if errors else 0,
         error="config_error" if errors else "",

@@ -16,14 +16,15 @@ import click
 
 from cli.context import as_data, current_place, usable_settings
 from cli.output import USAGE, Answer, Cell, Failure, Role, answers, printable, table
+from config.address import address_fault
 from config.edit import edit
-from config.load import load_settings
+from config.load import Loaded, load_settings
 from config.mask import is_secret_name, mask_args, mask_text
 from config.place import Place
 from config.policy import tool_policy
 from config.prefixes import prefix_fault
 from config.problems import did_you_mean
-from config.read import read_file
+from config.read import json_type, read_file
 from config.schema import Settings
 from config.schema_upstream import Strategy, Transport
 
@@ -47,7 +48,6 @@ Live = Callable[[Place], Mapping[str, LiveState]]
 """The live states by name; empty when no cluster runs."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-NOT_SHOWN = '"enabled" is false in the configuration, so no tools are shown; `mms config validate` says more'
 COLUMNS = ("NAME", "PREFIX", "TRANSPORT", "COMPRESSION", "CACHE", "SURFACING", "STATE", "TOOLS")
 
 
@@ -109,8 +109,7 @@ def add_command(probe: Probe | None) -> click.Command:
         tools = [] if no_check or probe is None else list(probe(place, name, entry))
         edit(place, lambda document: insert(document, name, entry))
         said = [f"added {name} to {place.config_file}"]
-        if not load_settings(place).settings.proxy.enabled:
-            said.append(NOT_SHOWN)
+        said += not_shown(load_settings(place))
         if no_check or probe is None:
             said.append("not checked: its tools show in `mms tools` once a client is connected")
         said += [
@@ -150,7 +149,7 @@ def list_command(live: Live | None) -> click.Command:
         names = [*raw, *(name for name in loaded.settings.proxy.upstream_servers if name not in raw)]
         rows = [_row(loaded.settings, name, states.get(name)) for name in names]
         shown = [[_styled(value) if key == "state" else value for key, value in row.items()] for row in rows]
-        talk = "" if loaded.settings.proxy.enabled else NOT_SHOWN
+        talk = "".join(not_shown(loaded))
         return Answer(
             data={"upstreams": rows, "problems": as_data(loaded.problems)},
             text=table(COLUMNS, shown) if rows else "",
@@ -300,6 +299,8 @@ def _connection(
         return {"transport": "stdio", "command": words[0], "args": list(words[1:])}
     if transport == "stdio":
         raise click.UsageError("--transport stdio needs a program")
+    if fault := address_fault(url or ""):
+        raise click.UsageError(f"--url {fault}")
     return {"transport": transport or "streamable_http", "url": url}
 
 
@@ -337,9 +338,20 @@ def plain_secrets(entry: Entry) -> list[tuple[str, str]]:
 
 
 def servers_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The upstream entries of a document, whatever they are."""
+    """The upstream entries of a document, whatever they are.
+
+    Raises:
+        Failure: what stands in their place is no object, so that a change would lose it.
+    """
     servers = document.get("upstream_servers")
-    return servers if isinstance(servers, dict) else {}
+    if servers is None:
+        return {}
+    if not isinstance(servers, dict):
+        text = (
+            f"upstream_servers must be an object of servers by name, not {json_type(servers)}; correct the file first"
+        )
+        raise Failure("config_error", text)
+    return servers
 
 
 def require(document: Mapping[str, Any], name: str) -> None:
@@ -348,6 +360,14 @@ def require(document: Mapping[str, Any], name: str) -> None:
     if name not in servers:
         hint = did_you_mean(name, servers) or "; `mms list` shows them"
         raise Failure("unknown_upstream", f"there is no upstream {printable(name)} in the file{hint}")
+
+
+def not_shown(loaded: Loaded) -> list[str]:
+    """A line that says why no tools are shown at all; nothing when they are."""
+    if loaded.settings.proxy.enabled:
+        return []
+    cause = '"enabled" is false' if "enabled" in loaded.settings.stated else "no upstream in it can be used"
+    return [f"no tools are shown: {cause} in the configuration; `mms config validate` says more"]
 
 
 def unusable(name: str) -> Failure:

@@ -15,7 +15,8 @@ import msgspec
 
 from bus.errors import ConfigError
 from config.place import Place, private_directory
-from config.read import parse, read_bytes
+from config.problems import printable
+from config.read import parse, read_bytes, repeated_keys
 
 LOCK_NAME = ".stm_proxy.lock"
 LOCK_SECONDS = 10.0
@@ -36,13 +37,17 @@ def edit(place: Place, change: Callable[[dict[str, Any]], dict[str, Any] | None]
         whether something was written.
 
     Raises:
-        ConfigError: the present file is broken (its bytes stay), the lock is held for over 10 s, or writing fails.
+        ConfigError: the present file is broken or says a key twice (its bytes stay), the lock is held for over 10 s,
+            or writing fails.
     """
     private_directory(place.home)
     path = Path(os.path.realpath(place.config_file))
     with _locked(place.home / LOCK_NAME):
         data = read_bytes(path)
         document = {} if data is None else parse(data, path)
+        if data is not None and (repeated := repeated_keys(data)):
+            named = printable(", ".join(repeated))
+            raise ConfigError(f"{path}: {named} stands there more than once, and writing would lose one; keep one")
         changed = change(document)
         if changed is None:
             return False

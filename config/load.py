@@ -15,14 +15,15 @@ from typing import Any
 import msgspec
 
 from bus.errors import ConfigError
+from config.address import address_fault
 from config.convert import CONNECTION_KEYS, Converter
 from config.environment import PREFIX, Override, overrides
 from config.fields import fields_of
 from config.models import budget_for
 from config.place import Place
 from config.prefixes import prefix_fault
-from config.problems import Problem
-from config.read import json_type, parse, read_bytes
+from config.problems import Problem, printable
+from config.read import json_type, parse, read_bytes, repeated_keys
 from config.schema import ROOT_FLAGS, SECTIONS, Settings
 from config.schema_proxy import ProxySettings
 from config.schema_surfacing import RANK_SCALE_CEILING, SurfacingSettings
@@ -87,6 +88,9 @@ def interpret(
     found, problems = overrides(env, document)
     if file_error:
         problems.insert(0, Problem("error", "", file_error))
+    for key in repeated_keys(data) if data else ():
+        text = f"{path.name}: {key} stands there more than once and the last one counts; keep one"
+        problems.append(Problem("warning", key, printable(text)))
     variables: dict[tuple[str, ...], str] = {}
     merged = dict(document)
     for override in found:
@@ -172,6 +176,9 @@ def _upstream(converter: Converter, name: str, raw: Any, *, alone: bool) -> Upst
     if not getattr(upstream, needed):
         text = f"is missing, which transport {upstream.transport} needs. The upstream is left out"
         converter.report("error", (*path, needed), text)
+        return None
+    if upstream.transport != "stdio" and (fault := address_fault(upstream.url)):
+        converter.report("error", (*path, "url"), f"{fault}. The upstream is left out")
         return None
     if fault := prefix_fault(upstream.prefix, alone=alone):
         converter.report("error", (*path, "prefix"), f"{fault}. The upstream is left out")

@@ -19,12 +19,14 @@ def read_bytes(path: Path) -> bytes | None:
     """The bytes of the file; `None` when there is none.
 
     Raises:
-        ConfigError: it exists and cannot be read, is not a regular file, or is over 16 MiB.
+        ConfigError: it exists and cannot be read, is not a regular file, is over 16 MiB, or is a link to nothing.
     """
     try:
         # Without O_NONBLOCK a FIFO in the file's place would hang every command.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise ConfigError(f"cannot read {path}: it links to {path.readlink()}, which does not exist") from None
         return None
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}; check its owner and mode") from None
@@ -58,6 +60,29 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold a JSON object, not {json_type(document)}")
     return document
+
+
+def repeated_keys(data: bytes) -> list[str]:
+    """Key paths that stand more than once in a document that `parse` accepts; sorted.
+
+    JSON readers keep the last one without a word, so whoever wrote the first is misled.
+    """
+    import json  # the only reader here that shows both
+
+    class Pairs(list[tuple[str, Any]]):
+        """An object as it is written."""
+
+    found: set[str] = set()
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), json.loads(data.removeprefix(BOM), object_pairs_hook=Pairs))]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, Pairs):
+            names = [name for name, _ in node]
+            found.update(".".join((*path, name)) for name in names if names.count(name) > 1)
+            waiting.extend(((*path, name), value) for name, value in node)
+        elif isinstance(node, list):
+            waiting.extend((path, value) for value in node)
+    return sorted(found)
 
 
 def read_file(path: Path) -> dict[str, Any] | None:

@@ -26,7 +26,9 @@ def test_path(mms: Invoke, place: Place) -> None:
 
 
 def test_validate(mms: Invoke, place: Place) -> None:
-    assert mms([config], "config", "validate").exit_code == 0
+    result = mms([config], "config", "validate")
+    assert result.exit_code == 0
+    assert "there is no such file" in result.stdout
     write(place, {"surfacin": {}, "metrics": {"enabled": True}})
     result = mms([config], "config", "validate")
     assert result.exit_code == 0

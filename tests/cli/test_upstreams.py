@@ -78,12 +78,13 @@ def test_add_other_forms(mms: Invoke, place: Place) -> None:
     "argv",
     [
         ["x"],
-        ["x", "--url", "u", "--", "cmd"],
+        ["x", "--url", "http://127.0.0.1/mcp", "--", "cmd"],
         ["x", "--command", "c", "--", "cmd"],
         ["x", "--args", "a", "--", "cmd"],
         ["x", "--command", "c", "--args", "'"],
         ["x", "--transport", "sse", "--", "cmd"],
-        ["x", "--transport", "stdio", "--url", "u"],
+        ["x", "--transport", "stdio", "--url", "http://127.0.0.1/mcp"],
+        ["x", "--url", "notaurl", "--no-check"],
         ["x", "--env", "novalue", "--", "cmd"],
         ["x", "--max-chars", "0", "--", "cmd"],
         ["x", "--compression", "zip", "--", "cmd"],
@@ -200,6 +201,22 @@ def test_a_closed_gate_is_said(mms: Invoke, place: Place) -> None:
     result = mms(COMMANDS, "list")
     assert '"enabled" is false' in result.stderr
     assert stored(place)["enabled"] is False
+
+
+def test_no_gate_is_blamed_where_no_upstream_can_be_used(mms: Invoke, place: Place) -> None:
+    place.config_file.write_text('{"upstream_servers": {"fs": {"prefix": "stm", "command": "x"}}}')
+    said = mms(COMMANDS, "list").stderr
+    assert "no upstream in it can be used" in said
+    assert '"enabled"' not in said
+
+
+@pytest.mark.parametrize("argv", [["add", "fs", "--", "x"], ["remove", "fs", "-y"], ["enable", "fs"], ["list"]])
+def test_servers_that_are_no_object_are_left_alone(mms: Invoke, place: Place, argv: list[str]) -> None:
+    place.config_file.write_text('{"upstream_servers": [1]}')
+    result = mms(COMMANDS, *argv)
+    assert result.exit_code == 1
+    assert "upstream_servers must be an object" in result.stderr
+    assert place.config_file.read_text() == '{"upstream_servers": [1]}'
 
 
 def test_list_shows_what_a_running_cluster_says(mms: Invoke, place: Place) -> None:

@@ -51,7 +51,7 @@ def test_unknown_keys_and_order_stay_and_the_previous_file_is_kept(place: Place,
     ]
 
 
-@pytest.mark.parametrize("content", [b"", b'{"a":', b"[]", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b'{"a":', b"[]", b"\xff", b'{"a": 1, "a": 2}', b'{"a": [{"b": 1, "b": 1}]}'])
 def test_a_broken_file_is_refused_and_its_bytes_stay(place: Place, write: Write, content: bytes) -> None:
     write(content)
     with pytest.raises(ConfigError, match=r"stm_proxy\.json"):

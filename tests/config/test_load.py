@@ -429,3 +429,30 @@ def test_a_file_with_every_key_of_memtomem_stm_loads_without_errors(load: Load) 
     server = upstreams(loaded)["everything"]
     assert server.tool_overrides["read"].hidden
     assert loaded.settings.surfacing.context_tools["everything__read"].namespace == "code"
+
+
+@pytest.mark.parametrize(
+    "url", ["notaurl", "ftp://host/", "https://", "http://a b/", "http://host:99999/", "//host/mcp"]
+)
+def test_what_is_no_address_costs_the_upstream(load: Load, url: str) -> None:
+    loaded = load({"upstream_servers": {"web": {"prefix": "web", "url": url}, "fs": FS}})
+    assert list(upstreams(loaded)) == ["fs"]
+    assert "is no address" in errors(loaded)["upstream_servers.web.url"]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080/mcp", "https://[::1]/", "${BASE}/mcp", "https://h/${A:-b}"])
+def test_addresses_and_references_to_them_are_taken(load: Load, url: str) -> None:
+    assert upstreams(load({"upstream_servers": {"web": {"prefix": "web", "url": url}}}))["web"].url == url
+
+
+def test_a_key_that_stands_twice_is_named(load: Load) -> None:
+    text = b'{"cache": {"enabled": true}, "upstream_servers": {"fs": {"prefix": "a", "command": "x"}, "fs": {"prefix": '
+    loaded = load(text + b'"b", "command": "y", "args": [{"k": 1, "k": 2}]}}}')
+    said = {p.key: p.message for p in loaded.problems if p.level == "warning"}
+    assert set(said) >= {"upstream_servers.fs", "upstream_servers.fs.args.k"}
+    assert "more than once" in said["upstream_servers.fs"]
+
+
+def test_a_link_to_nothing_is_no_missing_file(load: Load, place: Place) -> None:
+    place.config_file.symlink_to(place.home / "moved.json")
+    assert "moved.json, which does not exist" in load().file_error

@@ -97,3 +97,11 @@ def test_documents_keep_their_shape() -> None:
     assert server["llm"]["model"] == "m"
     assert server["max_result_tokens"] == 5
     assert masked["langfuse"]["enabled"] is True
+
+
+def test_settings_about_tokens_are_no_secrets() -> None:
+    settings = {"token_estimation_mode": "unicode", "max_tokens": "5", "token-limit": "7"}
+    assert mask_document(settings) == settings
+    assert mask_document({"github_token": "x", "token": "y", "tokenFile": "z"}) == dict.fromkeys(
+        ("github_token", "token", "tokenFile"), "***"
+    )
