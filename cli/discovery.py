@@ -14,7 +14,7 @@ from cli.client_file import read_document
 from cli.host_entry import convert, is_gateway
 from cli.hosts import Source, hosts, project_sources
 from cli.output import Failure, printable
-from cli.upstreams import NAME, insert, plain_secrets, prefix_from, servers_of
+from cli.upstream_entries import NAME, insert, plain_secrets, prefix_from, servers_of
 from config.load import interpret
 from config.place import Place
 

@@ -22,7 +22,7 @@ from cli.registering import (
     outcome_table,
     register_all,
 )
-from cli.upstreams import servers_of
+from cli.upstream_entries import servers_of
 from config.read import read_file
 
 AFTERWARDS = (

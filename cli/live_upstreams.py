@@ -17,7 +17,8 @@ from cli.asking import on_bus
 from cli.catalogue import catalogue_when, has_settled
 from cli.cluster import is_running
 from cli.output import printable
-from cli.upstreams import Entry, LiveState, add_command, list_command
+from cli.upstream_entries import Entry
+from cli.upstreams import LiveState, add_command, list_command
 from config.place import Place
 
 LIVE_SECONDS = 2.0

@@ -12,7 +12,7 @@ import msgspec
 
 from cli.context import current_place, usable_settings
 from cli.output import Answer, Failure, answers, printable, table
-from cli.upstreams import require, servers_of, unusable
+from cli.upstream_entries import require, servers_of, unusable
 from config.edit import edit
 from config.keys import declaration, decode, holds
 from config.leaves import leaves

@@ -6,7 +6,6 @@ through `add_command` and `list_command`.
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,19 +15,16 @@ import click
 
 from cli.context import as_data, current_place, usable_settings
 from cli.output import USAGE, Answer, Cell, Failure, Role, answers, printable, table
+from cli.upstream_entries import NAME, Entry, insert, plain_secrets, prefix_from, require, servers_of, unusable
 from config.address import address_fault
 from config.edit import edit
 from config.load import Loaded, load_settings
-from config.mask import is_secret_name, mask_args, mask_text
 from config.place import Place
 from config.policy import tool_policy
-from config.prefixes import prefix_fault
-from config.problems import did_you_mean
-from config.read import json_type, read_file
+from config.read import read_file
 from config.schema import Settings
 from config.schema_upstream import Strategy, Transport
 
-Entry = dict[str, Any]
 Probe = Callable[[Place, str, Entry], Sequence[str]]
 """Starts a server as the cluster would and returns the names of its tools.
 
@@ -47,7 +43,6 @@ class LiveState(NamedTuple):
 Live = Callable[[Place], Mapping[str, LiveState]]
 """The live states by name; empty when no cluster runs."""
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 COLUMNS = ("NAME", "PREFIX", "TRANSPORT", "COMPRESSION", "CACHE", "SURFACING", "STATE", "TOOLS")
 
 
@@ -254,30 +249,6 @@ def _switch(name: str, key: str, *, on: bool) -> Answer:
     return Answer(data={"name": name, key: on, "changed": changed}, talk=said)
 
 
-def insert(document: dict[str, Any], name: str, entry: Entry) -> dict[str, Any]:
-    """The document with the new upstream.
-
-    Raises:
-        Failure: the name or prefix is taken, or the prefix cannot be used.
-    """
-    servers = servers_of(document)
-    if name in servers:
-        raise Failure("already_exists", f"{name} exists already; remove it first, or choose another name")
-    if fault := prefix_fault(entry["prefix"], alone=not servers):
-        raise Failure("bad_prefix", f"the prefix {entry['prefix']!r} {fault} (--prefix)")
-    for other, present in servers.items():
-        taken = present.get("prefix") if isinstance(present, dict) else None
-        if taken == entry["prefix"]:
-            raise Failure(
-                "prefix_taken", f"the prefix {taken} belongs to {printable(other)}; choose another (--prefix)"
-            )
-        if taken == "":
-            raise Failure("prefix_taken", f"{printable(other)} has no prefix, which only a single upstream may have")
-    changed = document | {"upstream_servers": {**servers, name: entry}}
-    # memtomem-stm reads the same file, and an absent key means `false` to it.
-    return {"enabled": True} | changed
-
-
 def _connection(
     words: Sequence[str], command: str | None, arguments: str | None, url: str | None, transport: str | None
 ) -> Entry:
@@ -316,63 +287,12 @@ def _pairs(texts: Sequence[str], option: str) -> dict[str, str] | None:
     return pairs or None
 
 
-def prefix_from(name: str) -> str:
-    """A prefix made of a name: other characters become one underscore."""
-    prefix = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    return prefix if prefix[:1].isalpha() else f"s{prefix}"
-
-
-def plain_secrets(entry: Entry) -> list[tuple[str, str]]:
-    """Where a credential stands in the entry as it is, and the variable that could hold it."""
-    found: list[tuple[str, str]] = []
-    for option, key in (("--env", "env"), ("--header", "headers")):
-        for name, value in (entry.get(key) or {}).items():
-            if is_secret_name(name) and "${" not in value:
-                found.append((f"{option} {name}", re.sub(r"\W", "_", name).upper()))
-    arguments = list(entry.get("args", ()))
-    if mask_args(arguments) != arguments:
-        found.append(("an argument that looks like a credential", "TOKEN"))
-    if mask_text(entry.get("url") or "") != (entry.get("url") or ""):
-        found.append(("a credential in the address", "TOKEN"))
-    return found
-
-
-def servers_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The upstream entries of a document, whatever they are.
-
-    Raises:
-        Failure: what stands in their place is no object, so that a change would lose it.
-    """
-    servers = document.get("upstream_servers")
-    if servers is None:
-        return {}
-    if not isinstance(servers, dict):
-        text = (
-            f"upstream_servers must be an object of servers by name, not {json_type(servers)}; correct the file first"
-        )
-        raise Failure("config_error", text)
-    return servers
-
-
-def require(document: Mapping[str, Any], name: str) -> None:
-    """Raises a `Failure` when the file has no upstream of that name."""
-    servers = servers_of(document)
-    if name not in servers:
-        hint = did_you_mean(name, servers) or "; `mms list` shows them"
-        raise Failure("unknown_upstream", f"there is no upstream {printable(name)} in the file{hint}")
-
-
 def not_shown(loaded: Loaded) -> list[str]:
     """A line that says why no tools are shown at all; nothing when they are."""
     if loaded.settings.proxy.enabled:
         return []
     cause = '"enabled" is false' if "enabled" in loaded.settings.stated else "no upstream in it can be used"
     return [f"no tools are shown: {cause} in the configuration; `mms config validate` says more"]
-
-
-def unusable(name: str) -> Failure:
-    """The upstream is in the file, and its entry is wrong."""
-    return Failure("invalid_upstream", f"{name} cannot be used as it stands; `mms config validate` says why")
 
 
 def _styled(state: str) -> Cell | str:
