@@ -114,9 +114,5 @@ async def spawn(
         start_new_session=True,
     )
     pid = transport.get_pid()
-    group = (
-        groups.record(records, pid, mark)
-        if records is not None
-        else groups.Group(Path(os.devnull), pid, os.getpid(), mark)
-    )
+    group = groups.Group(None, pid, os.getpid(), mark) if records is None else groups.record(records, pid, mark)
     return Child(transport, group, protocol.exited)

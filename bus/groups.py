@@ -23,9 +23,9 @@ MOST_LOOKS = 100
 
 @dataclass(frozen=True)
 class Group:
-    """One record: the group's id, the process that owns it, and the mark of its members."""
+    """One group: where it is written down (`None`: nowhere), its id, the process that owns it, its members' mark."""
 
-    path: Path
+    path: Path | None
     pgid: int
     owner: int
     mark: str
@@ -40,8 +40,9 @@ def record(directory: Path, pgid: int, mark: str) -> Group:
 
 
 def forget(group: Group) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        group.path.unlink()
+    if group.path is not None:
+        with contextlib.suppress(FileNotFoundError):
+            group.path.unlink()
 
 
 def kill(group: Group) -> int:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bus import actor, envelope, groups
+from bus import actor, envelope, groups, reaper
 from bus import launch as launching
 from bus.actor import DRAIN_SECONDS, Actor, Context, handles, streams
 from bus.census import note_stopping, orphans, write_census
@@ -84,12 +84,14 @@ class Supervisor(Actor):
         self._children = {spec.name: Supervised(spec, self._timing) for spec in specs}
         self._holders = 0
         self._idle_clock: asyncio.TimerHandle | None = None
+        self._reaper: subprocess.Popen[bytes] | None = None
 
     async def setup(self) -> None:
         left = orphans(self._place.locks)
         for child in self._children.values():
             self.spawn(self._keep(child, left.get(child.spec.name, 0)), name=f"keep-{child.spec.name}")
         self.spawn(self._reap(0), name="reap-stale-groups")
+        self._reaper = reaper.start(self._place)
         self._restart_idle_clock()
 
     async def stop(self, drain: float = DRAIN_SECONDS) -> None:
@@ -102,6 +104,8 @@ class Supervisor(Actor):
         for last in (False, True):
             await self._end([child for child in children if child.spec.stops_last is last])
         await asyncio.to_thread(groups.reap, self._place.groups)
+        if self._reaper is not None:
+            await asyncio.to_thread(reaper.stop, self._reaper)
 
     @streams(Hold)
     async def hold(self, request: Hold, context: Context) -> AsyncIterator[Held]:

@@ -53,6 +53,14 @@ async def test_stopping_ends_the_whole_tree(place: Place) -> None:
     assert list(place.groups.iterdir()) == []
 
 
+async def test_a_group_that_is_written_down_nowhere_is_ended_and_nothing_is_removed() -> None:
+    before = os.stat(os.devnull)
+    child = await spawn(ChildProtocol(), ["sleep", "1000"], env=environment())
+    await child.stop(eof_grace=0.05)
+    assert not alive(child.pid)
+    assert os.path.samestat(os.stat(os.devnull), before)
+
+
 async def test_a_stubborn_child_is_killed(place: Place) -> None:
     protocol, pids = await started("trap '' TERM; echo $$; echo go; while true; do sleep 0.1; done", place)
     await protocol.child.stop(eof_grace=0.05)  # type: ignore[attr-defined]

@@ -89,6 +89,18 @@ def test_a_killed_upstream_actor_and_then_its_supervisor_leave_nothing(home: Pla
     eventually_blocking(lambda: gone([*ours.values(), *servers]))
 
 
+def test_everything_killed_at_once_leaves_nothing(home: Place, upstream_pids: Path) -> None:
+    supervisor = start(home, "--pinned")
+    ours = until_all_run(home)
+    servers = noted(upstream_pids, 2)
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # in the same instant, as far as they can tell
+        for pid in ours.values():
+            os.kill(pid, number)
+    supervisor.wait()
+    eventually_blocking(lambda: gone(servers))
+    eventually_blocking(lambda: groups.recorded(home.groups) == [])
+
+
 def test_the_next_cluster_starts_while_the_last_one_is_still_ending(home: Place, upstream_pids: Path) -> None:
     first = start(home, "--pinned")
     before = until_all_run(home)
