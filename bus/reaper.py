@@ -16,9 +16,8 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from bus import groups
+from bus import groups, launch
 from bus.census import orphans
-from bus.launch import environment
 from bus.lock import owner_of
 
 GRACE_SECONDS = 15.0
@@ -28,14 +27,11 @@ LOCKS, GROUPS = "MMS_REAPER_LOCKS", "MMS_REAPER_GROUPS"
 WAIT = 'cat >/dev/null 2>&1; exec "$0" -P -m bus.reaper'
 
 
-class Place(Protocol):
+class Place(launch.Place, Protocol):
     """What is needed of `config.place.Place`."""
 
     @property
-    def locks(self) -> Path: ...
-    @property
     def groups(self) -> Path: ...
-    def environment(self) -> dict[str, str]: ...
 
 
 def start(place: Place) -> subprocess.Popen[bytes]:
@@ -47,7 +43,7 @@ def start(place: Place) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         ("/bin/sh", "-c", WAIT, sys.executable),
         cwd=place.locks,
-        env={**environment(place), LOCKS: str(place.locks), GROUPS: str(place.groups)},
+        env={**launch.environment(place), LOCKS: str(place.locks), GROUPS: str(place.groups)},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
