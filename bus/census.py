@@ -1,4 +1,4 @@
-"""What a supervisor writes down for those that come after it: its children, and that it is about to end."""
+"""What a supervisor writes down for those that come after it: its children, that it stays, that it is about to end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bus.lock import owner_of
 
 CHILDREN = "children"
 STOPPING = "stopping"
+PINNED = "pinned"
 
 
 def write_census(locks: Path, children: Mapping[str, int]) -> None:
@@ -28,9 +29,20 @@ def orphans(locks: Path) -> dict[str, int]:
     return {name: int(pid) for name, pid in listed if pid == str(owner_of(locks / f"{name}.lock"))}
 
 
+def note_pinned(locks: Path) -> None:
+    """Says that the cluster stays until somebody ends it: a successor shall stay too if this supervisor crashes."""
+    _write(locks / PINNED, str(os.getpid()))
+
+
+def was_pinned(locks: Path) -> bool:
+    """Whether the last supervisor should have stayed and did not end by anybody's wish."""
+    return bool(_read(locks / PINNED))
+
+
 def note_stopping(locks: Path) -> None:
-    """Says that this supervisor takes nobody in any more."""
+    """Says that this supervisor takes nobody in any more, and that its end is wished for."""
     _write(locks / STOPPING, str(os.getpid()))
+    (locks / PINNED).unlink(missing_ok=True)
 
 
 def is_stopping(locks: Path, supervisor: int) -> bool:

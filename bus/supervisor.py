@@ -15,7 +15,7 @@ from typing import Protocol
 from bus import actor, envelope, groups, reaper
 from bus import launch as launching
 from bus.actor import DRAIN_SECONDS, Actor, Context, handles, streams
-from bus.census import note_stopping, orphans, write_census
+from bus.census import note_pinned, note_stopping, orphans, was_pinned, write_census
 from bus.errors import BusError, Refused
 from bus.launch import ChildSpec, last_words, launch, output
 from bus.lock import owner_of
@@ -88,6 +88,8 @@ class Supervisor(Actor):
 
     async def setup(self) -> None:
         left = orphans(self._place.locks)
+        if self._mode == "pinned" or (self._mode == "background" and was_pinned(self._place.locks)):
+            self._pin()
         for child in self._children.values():
             self.spawn(self._keep(child, left.get(child.spec.name, 0)), name=f"keep-{child.spec.name}")
         self.spawn(self._reap(0), name="reap-stale-groups")
@@ -125,7 +127,7 @@ class Supervisor(Actor):
     @handles(Pin)
     async def pin(self, request: Pin, context: Context) -> None:
         if self._mode == "background":
-            self._mode = "pinned"
+            self._pin()
         self._stop_idle_clock()
 
     @handles(Shutdown)
@@ -155,6 +157,10 @@ class Supervisor(Actor):
             holders=self._holders,
             idle_exit_seconds=None if self._idle_clock is None else max(0.0, self._idle_clock.when() - loop.time()),
         )
+
+    def _pin(self) -> None:
+        self._mode = "pinned"
+        note_pinned(self._place.locks)
 
     async def _keep(self, child: Supervised, orphan: int) -> None:
         """Runs a child again and again."""

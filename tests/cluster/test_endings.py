@@ -14,7 +14,7 @@ import pytest
 from bus import groups
 from bus.launch import environment
 from config.place import Place
-from tests.cluster.conftest import has_process, owners, until_all_run
+from tests.cluster.conftest import Mms, has_process, owners, until_all_run
 from tests.eventually import eventually_blocking
 
 SERVER = """
@@ -109,6 +109,21 @@ def test_the_next_cluster_starts_while_the_last_one_is_still_ending(home: Place,
     first.wait()
     start(home, "--pinned")
     eventually_blocking(lambda: not set(until_all_run(home).values()) & set(before.values()))
+
+
+def test_a_cluster_that_shall_stay_stays_after_a_crash_of_its_supervisor(home: Place, mms: Mms) -> None:
+    first = start(home, "--pinned")
+    until_all_run(home)
+    first.kill()
+    first.wait()
+    eventually_blocking(lambda: not owners(home))
+    start(home, "--background")
+    until_all_run(home)
+    assert json.loads(mms("ps", "--json").stdout)["mode"] == "pinned"
+    assert mms("down").returncode == 0
+    start(home, "--background")
+    until_all_run(home)
+    assert json.loads(mms("ps", "--json").stdout)["mode"] == "background"
 
 
 def test_a_second_supervisor_is_refused(home: Place) -> None:
