@@ -35,19 +35,30 @@ def put_server(source: Source, name: str, entry: dict[str, Any]) -> bool:
         ConfigError: the file is broken (its bytes stay), or cannot be written.
     """
     put = toml_text.put if source.form == "toml" else jsonc.put
-    return _change(source, lambda text: put(text, (source.key, name), entry))
+    return change(source, lambda text: put(text, (source.key, name), entry))
 
 
 def remove_server(source: Source, name: str) -> bool:
     """Takes one server out of the file; returns whether the file changed. Raises as `put_server`."""
     remove = toml_text.remove if source.form == "toml" else jsonc.remove
-    return _change(source, lambda text: remove(text, (source.key, name)))
+    return change(source, lambda text: remove(text, (source.key, name)))
 
 
-def _change(source: Source, change: Callable[[str], str]) -> bool:
+def preview(source: Source, edit: Callable[[str], str]) -> tuple[str, str]:
+    """The file's text (empty when there is no file) and what `edit` makes of it; nothing is written.
+
+    Raises:
+        ConfigError: the file cannot be read or is broken.
+    """
+    text = _text(source.path) or ""
+    return text, _checked(source, lambda: edit(text))
+
+
+def change(source: Source, edit: Callable[[str], str]) -> bool:
+    """Writes what `edit` makes of the file's text; returns whether the file changed. Raises as `put_server`."""
     before = _text(source.path)
     text = before or ""
-    after = _checked(source, lambda: change(text))
+    after = _checked(source, lambda: edit(text))
     if after == text:
         return False
     path = Path(os.path.realpath(source.path))

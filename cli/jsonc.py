@@ -1,5 +1,8 @@
 """JSON with comments and trailing commas, as clients' configurations are written: read, and changed in one place with
-every other byte left alone. Pure."""
+every other byte left alone. Pure.
+
+A path leads through objects by key and through lists by position; the position behind the last element appends one.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,25 @@ _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
 _KEY = re.compile(r'\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
 
-class _Member(NamedTuple):
-    """A member of an object: its decoded key, and where key and value stand."""
+Path = Sequence[str | int]
 
-    key: str
+
+class _Member(NamedTuple):
+    """A member of an object or list: its decoded key or position, and where key and value stand."""
+
+    key: str | int
     start: int
     value: int
     end: int
 
 
 class _Object(NamedTuple):
-    """An object: its members, and the offsets of its braces."""
+    """An object or list: its members, and the offsets of its braces or brackets."""
 
     members: list[_Member]
     opening: int
     closing: int
+    is_list: bool = False
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -49,8 +56,8 @@ def parse(text: str) -> dict[str, Any]:
     return document
 
 
-def put(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with the member at `path` set, and objects on the way to it made where they are missing.
+def put(text: str, path: Path, value: Any) -> str:
+    """The text with the member at `path` set, and objects and lists on the way to it made where they are missing.
 
     Raises:
         ValueError: the text is no JSON object, or something on the way is none.
@@ -67,13 +74,14 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
         if depth == len(path) - 1:
             shown = _formatted(value, *_layout(text, here))
             return text[: member.value] + shown + text[member.end :]
-        if plain[member.value] != "{":
-            raise ValueError(f'"{key}" must be an object')
-        here = _object(plain, member.value)
+        is_list = isinstance(path[depth + 1], int)
+        if plain[member.value] != ("[" if is_list else "{"):
+            raise ValueError(f'"{key}" must be {"a list" if is_list else "an object"}')
+        here = _container(plain, member.value)
     raise ValueError("the path is empty")
 
 
-def remove(text: str, path: Sequence[str]) -> str:
+def remove(text: str, path: Path) -> str:
     """The text without the member at `path`; the same text when there is no such member.
 
     Raises:
@@ -86,9 +94,9 @@ def remove(text: str, path: Sequence[str]) -> str:
     here = _object(plain, plain.index("{"))
     for key in path[:-1]:
         member = _find(here, key)
-        if member is None or plain[member.value] != "{":
+        if member is None or plain[member.value] not in "{[":
             return text
-        here = _object(plain, member.value)
+        here = _container(plain, member.value)
     member = _find(here, path[-1])
     if member is None:
         return text
@@ -110,6 +118,24 @@ def _plain(text: str) -> str:
 
     text = " " + text[1:] if text.startswith("\ufeff") else text
     return _TRAILING_COMMA.sub(blank, _TOKEN.sub(blank, text))
+
+
+def _container(plain: str, opening: int) -> _Object:
+    return _object(plain, opening) if plain[opening] == "{" else _list(plain, opening)
+
+
+def _list(plain: str, opening: int) -> _Object:
+    members: list[_Member] = []
+    at = opening + 1
+    while True:
+        start = len(plain) - len(plain[at:].lstrip())
+        if plain[start] == "]":
+            return _Object(members, opening, start, True)
+        end, closed = _value_end(plain, start)
+        members.append(_Member(len(members), start, start, start + len(plain[start:end].rstrip())))
+        if closed:
+            return _Object(members, opening, end, True)
+        at = end + 1
 
 
 def _object(plain: str, opening: int) -> _Object:
@@ -141,14 +167,18 @@ def _value_end(plain: str, start: int) -> tuple[int, bool]:
     raise ValueError("it ends in the middle of a value")
 
 
-def _find(here: _Object, key: str) -> _Member | None:
+def _find(here: _Object, key: str | int) -> _Member | None:
     """The last member of that name, which is the one that parsers take."""
     return next((member for member in reversed(here.members) if member.key == key), None)
 
 
-def _insert(text: str, here: _Object, key: str, value: Any) -> str:
+def _insert(text: str, here: _Object, key: str | int, value: Any) -> str:
     newline, indent, unit = _layout(text, here)
-    member = f"{json.dumps(key, ensure_ascii=False)}: {_formatted(value, newline, indent, unit)}"
+    member = _formatted(value, newline, indent, unit)
+    if isinstance(key, str):
+        member = f"{json.dumps(key, ensure_ascii=False)}: {member}"
+    elif key != len(here.members):
+        raise ValueError(f"a list of {len(here.members)} has no position {key}")
     if here.members:
         after = here.members[-1].end
         return text[:after] + "," + (newline + indent if newline else " ") + member + text[after:]
@@ -186,7 +216,7 @@ def _formatted(value: Any, newline: str, indent: str, unit: str) -> str:
     return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:
+def _nested(path: Path, value: Any) -> Any:
     for key in reversed(path):
-        value = {key: value}
+        value = {key: value} if isinstance(key, str) else [value]
     return value

@@ -62,3 +62,44 @@ def test_what_is_no_object_is_refused(text: str) -> None:
 def test_something_else_on_the_way_is_refused() -> None:
     with pytest.raises(ValueError, match="mcpServers"):
         jsonc.put('{"mcpServers": 5}', PATH, ENTRY)
+
+
+LISTS = [
+    '{"l": []}',
+    '{\n  "l": [\n    // none\n  ]\n}\n',
+    '{"l": [{"a": "]"}, 2,], "z": 1e5}',
+    '{\r\n\t"l": [\r\n\t\t1, // one\r\n\t\t{"x": [1, 2]} /* two */\r\n\t]\r\n}',
+]
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_an_element_is_appended_replaced_and_removed(text: str) -> None:
+    before: dict[str, Any] = jsonc.parse(text)
+    end = len(before["l"])
+    longer = jsonc.put(text, ("l", end), ENTRY)
+    assert jsonc.parse(longer) == {**before, "l": [*before["l"], ENTRY]}
+    deep = jsonc.put(longer, ("l", end, "args", 1), "x")
+    assert jsonc.parse(deep)["l"][end]["args"] == ["gateway", "x"]
+    assert jsonc.remove(deep, ("l", end, "args", 1)) == longer
+    assert jsonc.put(longer, ("l", end), ENTRY) == longer
+    if end or "//" not in text:
+        assert jsonc.remove(longer, ("l", end)) == text
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_element_takes_its_own_comma(at: int) -> None:
+    text = '{"l": [{"a": [1, 2]}, "]", null], "t": 1}'
+    wanted = jsonc.parse(text)
+    del wanted["l"][at]
+    assert jsonc.parse(jsonc.remove(text, ("l", at))) == wanted
+
+
+def test_what_is_no_list_or_too_short_is_refused() -> None:
+    with pytest.raises(ValueError, match="list"):
+        jsonc.put('{"l": {}}', ("l", 0), 1)
+    with pytest.raises(ValueError, match="object"):
+        jsonc.put('{"l": []}', ("l", "a"), 1)
+    with pytest.raises(ValueError, match="position"):
+        jsonc.put('{"l": [1]}', ("l", 2), 1)
+    assert jsonc.remove('{"l": [1]}', ("l", 1)) == '{"l": [1]}'
+    assert jsonc.parse(jsonc.put("", ("l", 0, "a", 0), 1)) == {"l": [{"a": [1]}]}
