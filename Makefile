@@ -7,8 +7,10 @@ ARGS ?=
 VENV_STAMP := .venv/.installed
 NPM_STAMP := tests/fixtures/npm/node_modules/.installed
 MCP1_STAMP := .tools/mcp1/.installed
+CONFORMANCE_STAMP := tests/fixtures/conformance/node_modules/.installed
+MEMTOMEM_STAMP := .tools/memtomem/.installed
 
-.PHONY: help setup demo test lint format bench test-env clean
+.PHONY: help setup demo test lint format bench test-env clean conformance bench-edges bench-surfacing bench-analytics docs ltm-env bench-quality bench-compress fuzz
 
 help:
 	@echo "make setup     create .venv with everything for development"
@@ -17,6 +19,15 @@ help:
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make format    let ruff format and fix"
 	@echo "make bench     what the gateway costs, beside no gateway"
+	@echo "make bench-analytics  what recording, loading and asking cost"
+	@echo "make docs      write docs/commands.md anew"
+	@echo "make bench-edges  lists, starts and cached calls, beside what they may cost"
+	@echo "make bench-surfacing  how often the right memory is shown"
+	@echo "make ltm-env   the public memory server for the contract tests (Python 3.12 or later)"
+	@echo "make conformance  the official conformance suites, directly and behind the gateway"
+	@echo "make bench-quality   what survives compression; ARGS='--corpus DIR' for your own payloads"
+	@echo "make bench-compress  what compression costs, by kind and size"
+	@echo "make fuzz      random texts against the compressor for some ten minutes"
 	@echo "make test-env  the official servers and the older client that some tests use"
 	@echo "make clean     remove everything that the other targets made"
 
@@ -45,7 +56,29 @@ $(MCP1_STAMP): tests/fixtures/clients/requirements.txt
 	.tools/mcp1/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
-test-env: $(NPM_STAMP) $(MCP1_STAMP)
+# The conformance suites, with a Node.js of their own: they need version 22.
+$(CONFORMANCE_STAMP): tests/fixtures/conformance/package-lock.json
+	@if command -v npm >/dev/null; then \
+		echo "npm ci --prefix tests/fixtures/conformance"; \
+		npm ci --prefix tests/fixtures/conformance --no-audit --no-fund --loglevel=error && touch $@; \
+	else \
+		echo "npm is not installed: the conformance suites will be skipped"; \
+	fi
+
+test-env: $(NPM_STAMP) $(MCP1_STAMP) $(CONFORMANCE_STAMP)
+
+conformance: $(VENV_STAMP) $(CONFORMANCE_STAMP)
+	@$(PY) -m tests.conformance
+
+# The public memory server, which needs Python 3.12; without it the contract tests run with the embedded one only.
+$(MEMTOMEM_STAMP): tests/fixtures/memtomem_env.py
+	$(PYTHON) -m tests.fixtures.memtomem_env .tools/memtomem
+	@touch $@
+
+ltm-env: $(MEMTOMEM_STAMP)
+
+bench-surfacing: $(VENV_STAMP)
+	@$(PY) -m tests.bench.surfacing $(ARGS)
 
 demo: $(VENV_STAMP)
 	@.venv/bin/mms demo
@@ -63,10 +96,28 @@ format: $(VENV_STAMP)
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
+bench-analytics: $(VENV_STAMP)
+	@$(PY) -m tests.bench.analytics $(ARGS)
+
+docs: $(VENV_STAMP)
+	@$(PY) -m tests.docs.commands --write
+
 bench: $(VENV_STAMP)
 	@$(PY) -m tests.bench.calls $(ARGS)
 
+bench-edges: $(VENV_STAMP)
+	@$(PY) -m tests.bench.edges $(ARGS)
+
+bench-quality: $(VENV_STAMP)
+	@$(PY) -m tests.bench.quality $(ARGS)
+
+bench-compress: $(VENV_STAMP)
+	@$(PY) -m tests.bench.compress $(ARGS)
+
+fuzz: $(VENV_STAMP)
+	@HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest tests/actors/compressor/test_fuzz.py $(ARGS)
+
 clean:
-	rm -rf .venv .tools tests/fixtures/npm/node_modules tests/bench/results
+	rm -rf .venv .tools tests/fixtures/npm/node_modules tests/fixtures/conformance/node_modules tests/bench/results
 	rm -rf build dist ./*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .xprocess
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

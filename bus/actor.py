@@ -135,7 +135,7 @@ class Actor:
         mailbox: messages that may wait beyond that.
     """
 
-    name: ClassVar[str]
+    name: str
     _handlers: ClassVar[dict[str, tuple[type[Request[Any]], str]]]
     _streams: ClassVar[dict[str, tuple[type[Request[Any]], str]]]
 

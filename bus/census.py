@@ -1,4 +1,4 @@
-"""What a supervisor writes down for those that come after it: its children, that it stays, that it is about to end."""
+"""What a supervisor writes down for others: its children, who it is, that it stays, that it is about to end."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from bus.build import build_id
+from bus.envelope import WIRE_VERSION
 from bus.files import write_private
 from bus.lock import owner_of
 
 CHILDREN = "children"
 STOPPING = "stopping"
 PINNED = "pinned"
+RUNNING = "running"
 
 
 def write_census(locks: Path, children: Mapping[str, int]) -> None:
@@ -37,6 +41,29 @@ def note_pinned(locks: Path) -> None:
 def was_pinned(locks: Path) -> bool:
     """Whether the last supervisor should have stayed and did not end by anybody's wish."""
     return bool(_read(locks / PINNED))
+
+
+class Running(NamedTuple):
+    """What a running supervisor tells those who may not be able to ask it: its wire version, its build, and how many
+    hold on to its cluster."""
+
+    wire: int
+    build: str
+    holders: int
+
+
+def note_running(locks: Path, holders: int) -> None:
+    """Writes down that this process supervises, with how many hold on to the cluster at this moment."""
+    _write(locks / RUNNING, f"{os.getpid()} {WIRE_VERSION} {holders} {build_id()}")
+
+
+def running(locks: Path, supervisor: int) -> Running | None:
+    """What the supervisor of that process id has written down; `None` when it has not yet."""
+    pid, _, rest = _read(locks / RUNNING).partition(" ")
+    words = rest.split(" ", 2)
+    if pid != str(supervisor) or len(words) != 3 or not (words[0].isdigit() and words[1].isdigit()):
+        return None
+    return Running(int(words[0]), words[2], int(words[1]))
 
 
 def note_stopping(locks: Path) -> None:

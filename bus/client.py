@@ -220,6 +220,7 @@ class Bus:
         on_item: Callable[[Any], None] | None = None,
         wait: float = CONNECT_WAIT_SECONDS,
         actor: str = "",
+        repeat: bool = True,
     ) -> R:
         """One request, one reply.
 
@@ -227,7 +228,8 @@ class Bus:
             timeout: seconds until `DeadlineExceeded`; travels with the message and ends the handler too.
             on_item: called with each `Item` that precedes the reply.
             wait: seconds to wait for an actor that is not connected; 0 for a stage that the caller can do without.
-            actor: for requests that every actor understands.
+            actor: for requests that every actor understands, and for one replica of several.
+            repeat: false for a caller that would rather ask another replica.
 
         Raises:
             PeerUnavailable: nobody there within `wait`; PeerRestarted: it went away meanwhile (an idempotent request
@@ -239,7 +241,7 @@ class Bus:
             reply: R = await self._once(peer, envelope.ASK, request, deadline, trace_id, on_item, wait)
             return reply
         except PeerRestarted:
-            if not request.idempotent or self._closed:
+            if not (repeat and request.idempotent) or self._closed:
                 raise
         wait = max(wait, CONNECT_WAIT_SECONDS)
         repeated: R = await self._once(peer, envelope.ASK, request, deadline, trace_id, on_item, wait)

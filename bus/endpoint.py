@@ -10,7 +10,7 @@ import zmq
 
 from bus.errors import ConfigError
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
 
 
 @dataclass(frozen=True)

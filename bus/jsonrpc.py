@@ -6,6 +6,8 @@ U+FFFD in place: numbers, key order and all other bytes stay.
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from typing import Any
 
@@ -164,6 +166,27 @@ def string(raw: bytes) -> str:
 
 def value(raw: bytes) -> Any:
     return _any_decoder.decode(raw)
+
+
+def loose(raw: bytes) -> Any:
+    """As `value`, but numbers that Python cannot hold (`1E400`, thousands of digits) come as the text that stands
+    there, instead of an error."""
+    try:
+        return value(raw)
+    except msgspec.MsgspecError:
+        return json.loads(raw, parse_int=_integer, parse_float=_number)
+
+
+def _integer(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _number(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
 
 
 def encode(data: Any) -> bytes:

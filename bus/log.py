@@ -11,20 +11,23 @@ from typing import Any
 
 MAX_BYTES = 2 * 1024 * 1024
 BACKUPS = 3
-LEVELS = ("debug", "info", "warning", "error")
+LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Log:
     """Writes events to `<directory>/<name>.log`; without a directory to nowhere.
 
     Args:
-        level: the least severe level that is written.
+        level: the least severe level that is written, in any case; nothing of ours is `critical`.
+
+    Attributes:
+        level: may be changed at any time.
     """
 
     def __init__(self, name: str, directory: Path | None, level: str = "info") -> None:
         self._name = name
         self._directory = directory
-        self._threshold = LEVELS.index(level)
+        self.level = level
         self._logger: Any = None
 
     def debug(self, event: str, **fields: Any) -> None:
@@ -40,7 +43,7 @@ class Log:
         self._write("error", event, fields)
 
     def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        if self._directory is None or LEVELS.index(level) < self._threshold:
+        if self._directory is None or LEVELS.index(level) < LEVELS.index(self.level.lower()):
             return
         if self._logger is None:
             self._logger = _open(self._name, self._directory)

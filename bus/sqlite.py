@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
+from bus.aside import move_aside
 from bus.errors import NewerState, StateError
 
 _BUSY_MS = 5_000
@@ -48,13 +48,7 @@ class Database:
         self.connection.close()
 
     def _rebuild(self) -> sqlite3.Connection:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        aside = self.path.with_name(f"{self.path.name}.corrupt-{stamp}")
-        for suffix in ("", "-wal", "-shm"):
-            found = Path(f"{self.path}{suffix}")
-            if found.exists():
-                found.rename(f"{aside}{suffix}")
-        self.set_aside = str(aside)
+        self.set_aside = str(move_aside(self.path))
         return self._open()
 
     def _open(self) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from typing import Protocol
 from bus import actor, envelope, groups, reaper
 from bus import launch as launching
 from bus.actor import DRAIN_SECONDS, Actor, Context, handles, streams
-from bus.census import note_pinned, note_stopping, orphans, was_pinned, write_census
+from bus.census import note_pinned, note_running, note_stopping, orphans, was_pinned, write_census
 from bus.errors import BusError, Refused
 from bus.launch import ChildSpec, last_words, launch, output
 from bus.lock import owner_of
@@ -90,6 +90,7 @@ class Supervisor(Actor):
         left = orphans(self._place.locks)
         if self._mode == "pinned" or (self._mode == "background" and was_pinned(self._place.locks)):
             self._pin()
+        note_running(self._place.locks, self._holders)
         for child in self._children.values():
             self.spawn(self._keep(child, left.get(child.spec.name, 0)), name=f"keep-{child.spec.name}")
         self.spawn(self._reap(0), name="reap-stale-groups")
@@ -112,12 +113,14 @@ class Supervisor(Actor):
     @streams(Hold)
     async def hold(self, request: Hold, context: Context) -> AsyncIterator[Held]:
         self._holders += 1
+        note_running(self._place.locks, self._holders)
         self._stop_idle_clock()
         try:
             yield Held()
             await asyncio.Event().wait()
         finally:
             self._holders -= 1
+            note_running(self._place.locks, self._holders)
             self._restart_idle_clock()
 
     @handles(Touch)

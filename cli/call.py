@@ -17,7 +17,7 @@ from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.outbox import Outbox
 from bus.tasks import end
-from cli.catalogue import SILENT_SECONDS, catalogue_when, is_settled
+from cli.catalogue import SILENT_SECONDS, catalogue_when, has_settled
 from cli.cluster import ensure_cluster
 from cli.context import current_place, usable_settings
 from cli.output import FAILED, USAGE, Answer, Failure, answers, printable, talk
@@ -94,7 +94,7 @@ async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: m
     pipeline = Pipeline(bus, events, settings, session_settings, lambda: ensure_cluster(place))
     catalogue = CatalogueView(bus)
     own = OwnTools(bus, events, pipeline, catalogue, session_settings, lambda: loaded.problems)
-    protocol = Protocol(catalogue, own, pipeline, lambda: settings.proxy.max_instruction_chars)
+    protocol = Protocol(catalogue, own, pipeline, lambda: settings.proxy.max_instruction_chars, lister="`mms tools`")
     answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     session = Session(name, answered.set_result)
     protocol.open(session)
@@ -102,7 +102,7 @@ async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: m
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     try:
         if tool not in own:
-            await catalogue_when(bus, lambda now: is_settled(now) or _has(now, tool), "the servers")
+            await catalogue_when(bus, lambda now: _has(now, tool) or not _may_come(now, tool), "the servers")
         protocol.handle(session, msgspec.json.encode(request))
         done, _ = await asyncio.wait([answered], timeout=SILENT_SECONDS)
         if not done:
@@ -113,6 +113,12 @@ async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: m
         await end((following,))
         await events.close(LAST_EVENTS_SECONDS)
         bus.close()
+
+
+def _may_come(catalogue: Catalogue, tool: str) -> bool:
+    """Whether a server that is still starting may have the tool."""
+    starting = (server for server in catalogue.servers if not has_settled(catalogue, server))
+    return any(tool.startswith(f"{server.prefix}__" if server.prefix else "") for server in starting)
 
 
 def _has(catalogue: Catalogue, tool: str) -> bool:

@@ -17,20 +17,41 @@ from bus.census import is_stopping, orphans
 from bus.errors import AlreadyRunning, BusError
 from bus.launch import PARENT_VARIABLE, ChildSpec, environment, last_words, output, rotated
 from bus.lock import OwnerLock, owner_of
+from bus.replicas import replica
 from config.place import Place
 
 SUPERVISOR = "supervisor"
+REPLICATED = "compressor"
+"""The actor of which there can be several."""
 STOP_SECONDS = 25.0
 """A supervisor needs twice its bound for its actors and a little for itself."""
 POLL_SECONDS = 0.02
 
 
-def actor_specs() -> list[ChildSpec]:
-    """The five actors in the order of their start. Telemetry ends last: it takes the others' last events."""
-    return [
-        ChildSpec(name, (sys.executable, "-P", "-m", f"actors.{name}"), stops_last=name == "telemetry")
-        for name in ACTORS
-    ]
+def actor_specs(compressors: int = 1) -> list[ChildSpec]:
+    """The actors in the order of their start. Telemetry ends last: it takes the others' last events.
+
+    Args:
+        compressors: how many replicas of the compressor there are.
+    """
+    specs = []
+    for name in ACTORS:
+        argv = (sys.executable, "-P", "-m", f"actors.{name}")
+        specs.append(ChildSpec(name, argv, stops_last=name == "telemetry"))
+        if name == REPLICATED:
+            specs += [ChildSpec(replica(name, n), (*argv, str(n))) for n in range(2, compressors + 1)]
+    return specs
+
+
+def running_names(place: Place) -> list[str]:
+    """The five actors, and after theirs the names of further replicas that run."""
+    found = []
+    for name in ACTORS:
+        found.append(name)
+        if name == REPLICATED:
+            owned = [path.stem for path in place.locks.glob(f"{name}-*.lock") if owner_of(path)]
+            found += sorted(owned, key=lambda other: (len(other), other))
+    return found
 
 
 def supervisor_pid(place: Place) -> int:
@@ -43,7 +64,7 @@ def unsupervised(place: Place) -> dict[str, int]:
     if supervisor_pid(place):
         return {}
     leaving = orphans(place.locks)
-    owners = {name: owner_of(place.locks / f"{name}.lock") for name in ACTORS}
+    owners = {name: owner_of(place.locks / f"{name}.lock") for name in running_names(place)}
     return {name: pid for name, pid in owners.items() if pid and leaving.get(name) != pid}
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from bus.errors import BusError
 from cli.asking import on_bus
 from cli.cluster import is_running
+from cli.compressor_checks import check_compressors, check_models
 from cli.context import current_place
 from cli.doctor_checks import (
     Check,
@@ -28,7 +30,9 @@ from cli.doctor_checks import (
     check_upstreams,
     python_version,
 )
+from cli.export_checks import check_exports
 from cli.health import Health, examine
+from cli.hook_checks import check_hook
 from cli.output import FAILED, Answer, Role, answers, style
 from config.load import load_settings
 from config.place import Place
@@ -76,12 +80,16 @@ def examined(place: Place) -> Iterator[Check]:
     yield from check_commands(loaded, os.environ)
     found = _running(place)
     yield from check_cluster(found)
+    yield from check_compressors(loaded, found)
     yield from check_upstreams(loaded, found)
+    yield from check_models(loaded, found, os.environ)
     yield from check_memory(place, loaded, found, os.environ)
     yield from check_stores(place, found)
+    yield from check_exports(loaded, found, os.environ)
     yield check_disk(place)
     yield from check_leftovers(place)
     yield from check_clients(os.environ)
+    yield from check_hook(loaded, os.environ, Path.cwd())
 
 
 def _running(place: Place) -> Health | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from bus.aside import MARK, all_aside
 from bus.errors import BusError, ConfigError
 from bus.groups import abandoned
 from cli.health import Health
@@ -264,10 +265,10 @@ def check_disk(place: Place) -> Check:
 
 def check_leftovers(place: Place) -> Iterator[Check]:
     """What crashes have left: files set aside, and records of processes without an owner."""
-    aside = sorted(path for path in place.state.glob("*.corrupt-*") if not path.name.endswith(("-wal", "-shm")))
+    aside = all_aside(place.state)
     if aside:
-        text = f"{len(aside)} damaged store{'s' if len(aside) > 1 else ''} set aside, e.g. {aside[0].name}"
-        yield Check("leftovers", "WARN", text, f"rm {quote(place.state)}/*.corrupt-*")
+        text = f"{len(aside)} damaged file{'s' if len(aside) > 1 else ''} set aside, e.g. {aside[0].name}"
+        yield Check("leftovers", "WARN", text, f"rm {quote(place.state)}/*{MARK}*")
     lost = abandoned(place.groups)
     if lost:
         yield Check(

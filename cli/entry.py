@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -15,6 +16,8 @@ def main() -> int:
     argv = sys.argv[1:]
     if argv[:1] == ["gateway"]:
         return _gateway(argv[1:])
+    if argv[:1] == ["hook"] and COMPLETION_VARIABLE not in os.environ and not _is_terminal():
+        return _hook(argv)
     if not argv and COMPLETION_VARIABLE not in os.environ and not _is_terminal():  # an MCP client has started us
         return _gateway([])
     from cli.main import run
@@ -24,6 +27,19 @@ def main() -> int:
 
 def _gateway(argv: list[str]) -> int:
     from cli.gateway import run
+
+    return run(argv)
+
+
+def _hook(argv: list[str]) -> int:
+    gc.disable()  # a process that lives for a moment has nothing to collect, and looking costs it a tenth of its time
+    from cli.hook import is_event_call
+    from cli.hook import run as run_event
+
+    if is_event_call(argv[1:]):
+        return run_event(argv[1:])
+    gc.enable()
+    from cli.main import run
 
     return run(argv)
 

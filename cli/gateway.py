@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from bus.errors import BusError
 from cli.cluster import PrivateCluster, ensure_cluster
+from cli.replacing import join_cluster
 from config.place import Place
 
 HELP = """\
@@ -75,7 +76,7 @@ def run(argv: list[str]) -> int:
 
 
 def _serve(place: Place, options: Options) -> int:
-    ensure_cluster(place)
+    join_cluster(place)
     return _gateway(place, lambda: ensure_cluster(place), options)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cli import example
 from cli.context import current_place
 from cli.discovery import discover
 from cli.hosts import CLIENTS
@@ -22,7 +23,9 @@ from cli.registering import (
     outcome_table,
     register_all,
 )
-from cli.upstream_entries import servers_of
+from cli.upstream_entries import insert, servers_of
+from config.edit import edit
+from config.place import Place
 from config.read import read_file
 
 AFTERWARDS = (
@@ -35,18 +38,23 @@ AFTERWARDS = (
 @clients_option
 @click.option("--allow-project-configs", is_flag=True, help="Also this folder's own files, .mcp.json and the like.")
 @click.option("--yes", "-y", is_flag=True, help="Import all, register with all that are found; do not ask.")
+@click.option("--demo", is_flag=True, help="Set up an example server of ours instead; asks nothing, needs no network.")
 @answers
-def init(clients: tuple[str, ...], allow_project_configs: bool, yes: bool) -> Answer:
+def init(clients: tuple[str, ...], allow_project_configs: bool, yes: bool, demo: bool) -> Answer:
     """Set up: find the servers that your MCP clients know, import those you choose, register the gateway.
 
-    With --client, only the clients named are registered with; servers are looked for in all.
+    With --client, only the clients named are registered with; servers are looked for in all. With --demo nothing is
+    looked for or imported, and only clients that are named are touched.
 
     \b
     Examples:
       mms init
       mms init --yes --client claude-code
+      mms init --demo
     """
     place = current_place()
+    if demo:
+        return _demo(place, clients)
     document = read_file(place.config_file) or {}
     gateway_command()
     if not yes and not sys.stdin.isatty():
@@ -72,6 +80,52 @@ def init(clients: tuple[str, ...], allow_project_configs: bool, yes: bool) -> An
         | {"clients": [outcome.row for outcome in registered], "problems": found.problems, "next": list(AFTERWARDS)},
         text="\n\n".join(shown for shown in tables if shown),
         talk="\n".join([*said, *AFTERWARDS]),
+        exit_code=FAILED if failed else 0,
+        error="config_error" if failed else "",
+        message="; ".join(failed),
+    )
+
+
+def _demo(place: Place, clients: tuple[str, ...]) -> Answer:
+    """The example server in the configuration, and what to try with it."""
+    wanted = example.entry(place)
+    present = servers_of(read_file(place.config_file) or {}).get(example.NAME)
+    if present not in (None, wanted):
+        raise Failure(
+            "config_error",
+            f"{place.config_file} has another upstream {example.NAME}; `mms remove {example.NAME}` makes room",
+        )
+    files = example.write_files(place)
+    if clients:
+        gateway_command()
+    tools: list[str] = []
+    if present is None:
+        from cli.live_upstreams import probe
+
+        tools = list(probe(place, example.NAME, wanted))
+        edit(place, lambda document: insert(document, example.NAME, wanted))
+    registered = register_all(place, chosen_hosts(clients, yes=True)) if clients else []
+    failed = [outcome.detail for outcome in registered if outcome.state == "failed"]
+    added = "added the server" if present is None else "the server is there already:"
+    steps = [f"  {number}. {step}" for number, step in enumerate(example.next_steps(), 1)]
+    return Answer(
+        data={
+            "name": example.NAME,
+            "folder": str(example.folder(place)),
+            "files": files,
+            "tools": tools,
+            "clients": [outcome.row for outcome in registered],
+            "next": example.next_steps(),
+        },
+        text="\n\n".join(shown for shown in ("\n".join(tools), outcome_table(registered)) if shown),
+        talk="\n".join(
+            [
+                f"{added} {example.NAME} over {len(files)} example files in {example.folder(place)}",
+                *next_steps(registered),
+                "what to try:",
+                *steps,
+            ]
+        ),
         exit_code=FAILED if failed else 0,
         error="config_error" if failed else "",
         message="; ".join(failed),

@@ -12,6 +12,7 @@ import msgspec
 
 from bus.client import Bus
 from bus.errors import BusError
+from bus.replicas import actor_of
 from bus.supervision import GetCluster, Pin, RestartChild
 from cli.asking import must_run, on_bus
 from cli.cluster import ensure_cluster, outlast_stopping, start_failure, stop_cluster, supervisor_pid, unsupervised
@@ -25,6 +26,8 @@ ANSWER_SECONDS = 5.0
 SILENT_SECONDS = 1.0
 """Waiting that takes longer than this is said."""
 POLL_SECONDS = 0.05
+FIRST = "-1"
+"""Ends the name that means the first replica alone."""
 _HONCHO = re.compile(r"(?:^|[\s/])honcho(?:\s|$)")
 
 
@@ -78,18 +81,21 @@ def down() -> Answer:
 def restart(actor: str | None) -> Answer:
     """Restart one actor, or the whole cluster.
 
-    Also brings back an actor that is down because it failed too often.
+    Also brings back an actor that is down because it failed too often. Where an actor has replicas, its name means all
+    of them, one after the other, so that the others go on serving; `compressor-1`, `compressor-2`, … mean one.
 
     \b
-    Example:
+    Examples:
       mms restart surfacer
+      mms restart compressor-2
     """
     place = current_place()
     _not_in_the_foreground(place)
     must_run(place)
     if actor is not None:
-        child = on_bus(place, lambda bus: bus.ask(RestartChild(name=actor), timeout=READY_SECONDS))
-        return Answer(data={"actor": actor, "pid": child.pid}, talk=f"{actor} is ready (process {child.pid}).")
+        pids = on_bus(place, lambda bus: _restarted(bus, actor))
+        said = "\n".join(f"{name} is ready (process {pid})." for name, pid in pids.items())
+        return Answer(data={"actor": actor, "pid": next(iter(pids.values())), "pids": pids}, talk=said)
     try:
         mode: str = on_bus(place, lambda bus: bus.ask(GetCluster(), timeout=ANSWER_SECONDS)).mode
     except BusError:  # it hangs, or speaks another wire version: all the more reason
@@ -176,6 +182,15 @@ def _about(found: Survey) -> str:
     if found.idle_exit_seconds is not None:
         return f"Nobody uses the cluster; it ends in {duration(found.idle_exit_seconds)}. `mms up` keeps it."
     return f"A background cluster; {clients}." if found.mode else ""
+
+
+async def _restarted(bus: Bus, actor: str) -> dict[str, int]:
+    """Restarts what a name means: name → new process id."""
+    children = (await bus.ask(GetCluster(), timeout=ANSWER_SECONDS)).children
+    group = [child.name for child in children if actor_of(child.name) == actor] or [actor]
+    if len(group) == 1 and actor.endswith(FIRST) and (name := actor.removesuffix(FIRST)) in (c.name for c in children):
+        group = [name]
+    return {name: (await bus.ask(RestartChild(name=name), timeout=READY_SECONDS)).pid for name in group}
 
 
 async def _keep(bus: Bus) -> None:

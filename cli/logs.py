@@ -7,14 +7,16 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import msgspec
 
+from bus.replicas import actor_of
 from cli.context import current_place
-from cli.output import Failure, Role, printable, style
+from cli.output import Failure, Role, printable, style, write
 from config.place import Place
 
 POLL_SECONDS = 0.2
@@ -36,8 +38,9 @@ class Line(NamedTuple):
 @click.argument("actor", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on with new lines until Ctrl-C.")
 @click.option("--lines", "-n", "count", type=click.IntRange(min=0), default=50, show_default=True, help="Last lines.")
+@click.option("--trace", "trace_id", default="", metavar="ID", help="Only lines about this call; `mms trace` finds it.")
 @click.option("--json", "as_json", is_flag=True, help="Lines of JSON, as they are in the files.")
-def logs(actor: str | None, follow: bool, count: int, as_json: bool) -> None:
+def logs(actor: str | None, follow: bool, count: int, trace_id: str, as_json: bool) -> None:
     """The structured logs, oldest first.
 
     \b
@@ -45,12 +48,13 @@ def logs(actor: str | None, follow: bool, count: int, as_json: bool) -> None:
       mms logs upstream -f
     """
     place = current_place()
+    wanted = partial(_is_about, trace_id)
     tails = [Tail(path) for path in _files(place, actor)]
     if not tails and not follow:
         known = sorted({path.stem for path in place.logs.glob("*.log")})
         there = f"; there are logs of {', '.join(known)}" if known else f"; {place.logs} is empty"
         raise Failure("no_log", f"no log of {actor}{there}" if actor else f"there are no logs in {place.logs} yet")
-    found = sorted((line for tail in tails for line in tail.read()), key=lambda line: line.ts)
+    found = sorted((line for tail in tails for line in tail.read() if wanted(line)), key=lambda line: line.ts)
     for line in found[len(found) - count :] if count else ():
         _show(line, as_json)
     while follow:
@@ -58,7 +62,8 @@ def logs(actor: str | None, follow: bool, count: int, as_json: bool) -> None:
         known_paths = {tail.path for tail in tails}
         tails += [Tail(path) for path in _files(place, actor) if path not in known_paths]
         for line in heapq.merge(*(tail.read() for tail in tails), key=lambda line: line.ts):
-            _show(line, as_json)
+            if wanted(line):
+                _show(line, as_json)
 
 
 class Tail:
@@ -97,10 +102,24 @@ class Tail:
         return Line(self._ts, self.path.stem, text)
 
 
+def lines_of_trace(place: Place, trace_id: str) -> list[Line]:
+    """What the logs say about one call, oldest first; of each file only the end is looked at."""
+    found = (line for path in _files(place, None) for line in Tail(path).read() if _is_about(trace_id, line))
+    return sorted(found, key=lambda line: line.ts)
+
+
+def _is_about(trace_id: str, line: Line) -> bool:
+    """Whether a line belongs to the call whose id begins so; all do for an empty one."""
+    if not trace_id:
+        return True
+    document = _document(line.text) if trace_id in line.text else None
+    return document is not None and str(document.get("trace_id", "")).startswith(trace_id)
+
+
 def _files(place: Place, actor: str | None) -> Iterator[Path]:
     """The logs, and the raw output beside them, which holds what a process said that could not start."""
     for path in sorted([*place.logs.glob("*.log"), *place.logs.glob("*.out")]):
-        if actor in (None, path.stem):
+        if actor in (None, path.stem, actor_of(path.stem)):
             yield path
 
 
@@ -108,12 +127,13 @@ def _show(line: Line, as_json: bool) -> None:
     if as_json:
         raw = {"ts": line.ts, "name": line.name, "output": line.text}
         document = _document(line.text)
-        click.echo(msgspec.json.encode(raw if document is None else {"name": line.name, **document}).decode())
+        write(msgspec.json.encode(raw if document is None else {"name": line.name, **document}).decode())
     else:
-        click.echo(_rendered(line))
+        write(rendered(line))
 
 
-def _rendered(line: Line) -> str:
+def rendered(line: Line) -> str:
+    """A line for people: local time, level, actor, event, fields, and a traceback below."""
     document = _document(line.text)
     if document is None:
         return f"{style(_clock(line.ts), 'dim')} {'output':<7} {line.name}: {printable(line.text)}"

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
+
+from config.problems import did_you_mean, printable
 
 
 class Entry(NamedTuple):
@@ -41,13 +44,16 @@ COMMANDS = {
     "tools": Entry("tools", "tools", "The catalogue: every proxied tool, as clients see it."),
     "doctor": Entry("doctor", "doctor", "What is wrong, and what to do about it."),
     "stats": Entry("stats", "stats", "What was saved: tokens, money, time; and what surfacing did."),
+    "trace": Entry("trace", "trace", "One call's way through the actors; without an id: the latest calls."),
     "tune": Entry("tune", "tune", "What feedback suggests to change; --apply changes it."),
     "selection": Entry("selection", "selection", "Which tools were chosen among which: evaluate and label."),
     "sql": Entry("sql", "sql", "Read-only SQL over the analytics store."),
     "cache": Entry("cache", "cache", "The response cache."),
     "memory": Entry("memory", "memory", "The notes that are surfaced."),
     "logs": Entry("logs", "logs", "The structured logs, oldest first."),
+    "hook": Entry("hook_admin", "hook", "Memories beside the host's own tools."),
     "demo": Entry("demo", "demo", "Watch the product at work, on real input, in under a minute."),
+    "completion": Entry("completion", "completion", "Let your shell complete commands and options."),
     "version": Entry("version", "show_version", "The versions of everything that matters."),
 }
 """In the order of `mms --help`."""
@@ -68,6 +74,22 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"cli.{entry.module}"), entry.attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """By names and summaries alone: nobody waits for imports when pressing the Tab key."""
+        rows = [("gateway", gateway.get_short_help_str(limit=100))]
+        rows += [(name, entry.summary) for name, entry in COMMANDS.items()]
+        found = [CompletionItem(name, help=summary) for name, summary in rows if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name[:1] != "-" and name not in ("gateway", *COMMANDS):
+            hint = did_you_mean(name, ("gateway", *COMMANDS)) or "; `mms --help` lists them"
+            ctx.fail(f"No such command {printable(name)!r}{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [("gateway", gateway.get_short_help_str(limit=100))]

@@ -1,8 +1,10 @@
-"""`mms memory add | search | list`: the notes of the LTM."""
+"""`mms memory add | search | list | import | serve`: the notes of the LTM."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
@@ -12,11 +14,15 @@ import msgspec
 from actors.surfacer.messages import AddMemory, SearchMemory
 from cli.asking import ASK_SECONDS, START_SECONDS, on_cluster
 from cli.context import current_place
+from cli.memory_import import Import, Taken, notes_in
 from cli.output import Answer, Failure, answers, printable, table
 
 TITLE_CHARS = 60
 PREVIEW_CHARS = 100
 HEAD_BYTES = 4_096
+PROGRESS_EVERY = 100
+SERVED_INDEX = "served.db"
+SKIPPED_SHOWN = 10
 
 
 @click.group()
@@ -50,8 +56,8 @@ def add(text: str, title: str, namespace: str, tags: tuple[str, ...]) -> Answer:
     added = on_cluster(place, lambda bus: bus.ask(request, timeout=START_SECONDS + ASK_SECONDS, wait=START_SECONDS))
     return Answer(
         data={"ids": [note.id for note in added.notes], "text": added.text},
-        text="\n".join(note.id for note in added.notes),
-        talk=printable(added.text),
+        text=next((note.source for note in added.notes if note.source), ""),
+        talk=printable(added.text.splitlines()[0] if added.text else "Added."),
     )
 
 
@@ -99,6 +105,77 @@ def list_notes() -> Answer:
         text=table(("FILE", "TITLE", "CHANGED"), rows) if rows else "",
         talk="" if rows else f"There are no notes in {folder}; `mms memory add` makes one.",
     )
+
+
+@memory.command("import")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--into", default=None, help="Folder below the memories that they go into; its own name by default.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@answers
+def import_notes(folder: Path, into: str | None, dry_run: bool) -> Answer:
+    """Copy a folder of Markdown notes, folders below it included. Needs no cluster.
+
+    Front matter (title, namespace, tags) is kept. Left out are notes that are there already, links, files over 1 MB,
+    and files that look as if they held a credential. Running it again takes over only what is new.
+
+    \b
+    Example:
+      mms memory import ~/notes --dry-run
+    """
+    memories = current_place().home / "memories"
+    source = folder.resolve()
+    if source == memories.resolve() or memories.resolve() in source.parents:
+        raise Failure("usage", f"{folder} is the memories folder itself or lies in it; its notes are used already", 2)
+    name = source.name if into is None else into.strip("/")
+    if name.startswith(".") or ".." in Path(name).parts:
+        raise Failure("usage", "--into is a plain folder name below the memories folder", 2)
+    taking = Import(memories, name, dry=dry_run)
+    taken: list[Taken] = []
+    try:
+        for number, (relative, path, is_link) in enumerate(notes_in(source), 1):
+            taken.append(taking.take(relative, path, is_link=is_link))
+            if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
+                click.echo(f"\r{number:,} notes looked at", nl=False, err=True)
+    except OSError as error:
+        raise Failure("memory", f"cannot write the notes to {memories}: {error.strerror or error}", 1) from None
+    counts: Counter[str] = Counter(one.outcome for one in taken)
+    skipped = [one for one in taken if one.outcome not in ("imported", "duplicate")]
+    told = [f"  {printable(one.source)}: {one.outcome}" for one in skipped[:SKIPPED_SHOWN]]
+    if len(skipped) > SKIPPED_SHOWN:
+        told.append(f"  and {len(skipped) - SKIPPED_SHOWN:,} more")
+    return Answer(
+        data={
+            "folder": str(memories),
+            "dry_run": dry_run,
+            "imported": [one.target for one in taken if one.outcome == "imported"],
+            "skipped": [{"file": one.source, "reason": one.outcome} for one in taken if one.outcome != "imported"],
+        },
+        talk="\n".join([_summary(counts, memories, dry=dry_run), *told]),
+    )
+
+
+@memory.command()
+def serve() -> None:
+    """Serve the notes as a plain MCP server on stdio, for any MCP client. Needs no cluster.
+
+    \b
+    Example:
+      claude mcp add notes -- mms memory serve
+    """
+    place = current_place()
+    place.prepare()
+    folder, index = str(place.home / "memories"), str(place.state / SERVED_INDEX)
+    argv = [sys.executable, "-P", "-m", "actors.surfacer.embedded", "--memories", folder, "--index", index]
+    os.execv(sys.executable, argv)  # noqa: S606 (the interpreter itself)
+
+
+def _summary(counts: Counter[str], memories: Path, *, dry: bool) -> str:
+    number = counts["imported"]
+    if not counts:
+        return "There are no Markdown notes in this folder."
+    done = f"{'Would import' if dry else 'Imported'} {number:,} {'note' if number == 1 else 'notes'} into {memories}"
+    known = counts["duplicate"]
+    return f"{done}; {known:,} {'duplicate' if known == 1 else 'duplicates'} left out." if known else f"{done}."
 
 
 def _title(path: Path) -> str:

@@ -25,11 +25,14 @@ import click
 import msgspec
 
 from bus.errors import BusError
+from config.problems import did_you_mean
 from config.problems import printable as printable
 
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+NO_OUTPUT = "no_output"
+"""Code of the failure to say anything on stdout; it is said on stderr, whatever was asked for."""
 
 Role = Literal["good", "bad", "warning", "dim", "heading"]
 STYLES: dict[Role, dict[str, Any]] = {
@@ -112,6 +115,8 @@ def run(group: click.Command, argv: Sequence[str], name: str = "mms") -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption):
+            error = _suggested(error)
         if not as_json:
             error.show()
             return error.exit_code
@@ -127,7 +132,7 @@ def fail(error: Exception, action: str, *, as_json: bool, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     code, message, exit_code = _explain(error)
-    if as_json:
+    if as_json and code != NO_OUTPUT:
         document({"action": action, "ok": False, "error": code, "message": message})
     else:
         talk(f"{style('Error:', 'bad', err=True)} {message}")
@@ -135,8 +140,24 @@ def fail(error: Exception, action: str, *, as_json: bool, debug: bool) -> int:
 
 
 def document(members: Mapping[str, Any]) -> None:
-    """One JSON document, one line, on stdout."""
-    click.echo(msgspec.json.encode(members).decode())
+    """One JSON document, one line, on stdout. Raises Failure as `write`."""
+    write(msgspec.json.encode(members).decode())
+
+
+def write(text: str) -> None:
+    """Data on stdout, and a line break.
+
+    Raises:
+        Failure: stdout is closed, full or broken.
+    """
+    if sys.stdout is None:
+        raise Failure(NO_OUTPUT, "stdout is closed, so the answer cannot be shown; leave `>&-` out")
+    try:
+        click.echo(text, color=colour())
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Failure(NO_OUTPUT, f"stdout cannot be written: {error.strerror}") from None
 
 
 def talk(text: str) -> None:
@@ -147,6 +168,8 @@ def talk(text: str) -> None:
 def colour(*, err: bool = False) -> bool:
     """Whether the stream may be coloured: a terminal, and `NO_COLOR` is not set."""
     stream = sys.stderr if err else sys.stdout
+    if stream is None:  # closed by whoever started us
+        return False
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -186,11 +209,19 @@ def _show(answer: Answer, action: str, *, as_json: bool) -> None:
         document({"action": action, "ok": not answer.exit_code, **news, **answer.data})
     else:
         if answer.text:
-            click.echo(answer.text, color=colour())
+            write(answer.text)
         if answer.talk:
             talk(answer.talk)
     if answer.exit_code:
         raise click.exceptions.Exit(answer.exit_code)
+
+
+def _suggested(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The same with the one suggestion that is alike without its dashes, which are like any other's."""
+    bare = {name.lstrip("-"): name for name in error.possibilities or ()}
+    hint = did_you_mean(error.option_name.lstrip("-"), bare)
+    alike = [name for word, name in bare.items() if f" {word}?" in hint]
+    return click.NoSuchOption(error.option_name, possibilities=alike or None, ctx=error.ctx)
 
 
 def _explain(error: Exception) -> tuple[str, str, int]:
@@ -202,7 +233,7 @@ def _explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, click.ClickException):
         return "usage", error.format_message(), error.exit_code
     if isinstance(error, OSError) and error.strerror:
-        return "os_error", f"{error.filename or 'system'}: {error.strerror}", FAILED
+        return "os_error", f"{error.filename or 'reading or writing failed'}: {error.strerror}", FAILED
     return "internal_error", f"{type(error).__name__}: {error}; --debug shows where".replace("\n", " "), FAILED
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
-from actors.telemetry.messages import ExecutionEvent, LabelSelection, SelectionEvent, SelectionLabel
+from actors.telemetry.messages import LabelSelection
 from cli.asking import ASK_SECONDS, must_run, on_bus
 from cli.context import current_place, usable_settings
 from cli.output import Answer, Failure, answers, table
+from cli.selection_replay import TOP, Quality, replay
 from config.place import Place
-
-TOP = 5
-
-_decoder = msgspec.json.Decoder(SelectionEvent | ExecutionEvent | SelectionLabel)
 
 
 @click.group()
@@ -34,23 +29,31 @@ def selection() -> None:
     """
 
 
-@selection.command()
-@click.option("--log", type=click.Path(path_type=Path), help="Another log, a rotated one say.")
+@selection.command("replay")
+@click.option(
+    "--log", "logs", type=click.Path(path_type=Path), multiple=True, help="Only this log; may be given several times."
+)
 @answers
-def replay(log: Path | None) -> Answer:
+def replay_logs(logs: tuple[Path, ...]) -> Answer:
     """Evaluate the recorded rankings: was the tool that was called at the top?
 
+    Reads the log and the rotated ones, joins selections, calls and labels over all of them, and says how complete they
+    are.
+
     \b
-    Example:
-      mms selection replay --log ~/.memtomem/bus/selection_log.jsonl.1
+    Examples:
+      mms selection replay
+      mms selection replay --json --log ~/.memtomem/bus/selection_log.jsonl.1
     """
-    place = current_place()
-    path = log or _path(place)
-    try:
-        with path.open("rb") as lines:
-            cohorts = evaluate(lines)
-    except FileNotFoundError:
-        raise Failure("no_data", f"there is no selection log {path}; set selection_telemetry.enabled to true") from None
+    active = _path(current_place())
+    paths = list(logs) or _all(active)
+    if not paths:
+        raise Failure("no_data", f"there is no selection log {active}; set selection_telemetry.enabled to true")
+    with ExitStack() as opened:
+        try:
+            found = replay([opened.enter_context(path.open("rb")) for path in paths])
+        except OSError as error:
+            raise Failure("no_data", f"cannot read {error.filename}: {error.strerror}") from None
     rows = [
         (
             name,
@@ -60,15 +63,16 @@ def replay(log: Path | None) -> Answer:
             _percent(cohort.top, cohort.ranked),
             f"{cohort.reciprocal / cohort.ranked:.2f}" if cohort.ranked else "",
             _percent(cohort.ok, cohort.executions),
+            cohort.labelled,
             cohort.corrected,
         )
-        for name, cohort in sorted(cohorts.items())
+        for name, cohort in found.rankers.items()
     ]
-    headings = ("RANKER", "SELECTIONS", "RANKED", "FIRST", f"TOP {TOP}", "MRR", "OK", "CORRECTED")
+    headings = ("RANKER", "SELECTIONS", "RANKED", "FIRST", f"TOP {TOP}", "MRR", "OK", "LABELLED", "CORRECTED")
     return Answer(
-        data={"log": str(path), "rankers": msgspec.to_builtins(cohorts)},
+        data={"logs": [str(path) for path in paths], **msgspec.to_builtins(found)},
         text=table(headings, rows) if rows else "",
-        talk="" if rows else f"{path} holds no selections.",
+        talk="\n".join([*_remarks(found.quality, len(paths)), *(() if rows else ("They hold no selections.",))]),
     )
 
 
@@ -93,57 +97,29 @@ def feedback(selection_id: str, user_corrected: bool, operator_override: bool) -
     return Answer(data={"selection_id": selection_id}, talk=f"labelled {selection_id}")
 
 
-@dataclass
-class Cohort:
-    """The selections of one ranker version.
-
-    Attributes:
-        ranked: those with a ranking; first / top: of them, with the called tool first or among the first `TOP`.
-        reciprocal: sum of 1 / rank of the called tool; 0 where it was not ranked.
-        ok / executions: how the calls ended. corrected: labels that say that the choice was wrong.
-    """
-
-    selections: int = 0
-    ranked: int = 0
-    first: int = 0
-    top: int = 0
-    reciprocal: float = 0.0
-    executions: int = 0
-    ok: int = 0
-    corrected: int = 0
+def _remarks(quality: Quality, logs: int) -> Iterator[str]:
+    """What a reader of the figures has to know about the logs."""
+    yield f"{quality.lines} lines in {logs} log{'' if logs == 1 else 's'}"
+    remarks = {
+        "no events": quality.unreadable,
+        "cut off by a crash": quality.torn,
+        "repeated": quality.repeated,
+        "selections without the call": quality.without_execution,
+        "calls without the selection": quality.without_selection,
+        "labels without the selection": quality.labels_without_selection,
+        "selections of a tool that was not advertised": quality.not_advertised,
+        "events that contradict their selection": quality.contradictory,
+    }
+    yield from (f"{count} {what}" for what, count in remarks.items() if count)
 
 
-def evaluate(lines: Iterable[bytes]) -> dict[str, Cohort]:
-    """Sums per ranker version; lines that are no events are skipped."""
-    cohorts: dict[str, Cohort] = defaultdict(Cohort)
-    rankers: dict[str, str] = {}
-    for line in lines:
-        try:
-            event: Any = _decoder.decode(line)
-        except (msgspec.MsgspecError, RecursionError):
-            continue
-        if isinstance(event, SelectionEvent):
-            rankers[event.selection_id] = event.ranker_version
-            _add(cohorts[event.ranker_version], event)
-        elif isinstance(event, SelectionLabel):
-            cohorts[event.ranker_version].corrected += event.user_corrected or event.operator_override
-        elif event.selection_id in rankers:
-            cohort = cohorts[rankers[event.selection_id]]
-            cohort.executions += 1
-            cohort.ok += event.ok
-    return dict(cohorts)
-
-
-def _add(cohort: Cohort, event: SelectionEvent) -> None:
-    cohort.selections += 1
-    if event.candidate_features is None:
-        return
-    cohort.ranked += 1
-    rank = event.candidate_features.get(event.selected_tool, {}).get("rank", 0.0)
-    if rank > 0:
-        cohort.first += rank == 1
-        cohort.top += rank <= TOP
-        cohort.reciprocal += 1 / rank
+def _all(active: Path) -> list[Path]:
+    """The log and the rotated ones, oldest first."""
+    found = [
+        (int(path.suffix[1:]), path) for path in active.parent.glob(f"{active.name}.*") if path.suffix[1:].isdigit()
+    ]
+    rotated = [path for _, path in sorted(found, reverse=True)]
+    return [*rotated, active] if active.exists() else rotated
 
 
 def _path(place: Place) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from bus.errors import ConfigError
 from cli.context import as_data, current_place, say_problems, usable_settings
+from cli.export_state import export_problems
 from cli.output import FAILED, Answer, Failure, answers, style, table
 from config.expand import expand_upstream
 from config.leaves import Leaf, leaves
@@ -61,7 +63,8 @@ def validate() -> Answer:
     """
     place = current_place()
     loaded = load_settings(place)
-    problems = [*loaded.problems, *_unset_variables(loaded), *readable_secrets(place, loaded)]
+    exports = export_problems(loaded.settings, os.environ)
+    problems = [*loaded.problems, *_unset_variables(loaded), *exports, *readable_secrets(place, loaded)]
     errors = sum(problem.level == "error" for problem in problems)
     say_problems(problems)
     exists = place.config_file.exists()

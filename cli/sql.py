@@ -1,31 +1,58 @@
-"""`mms sql`: read-only SQL over the analytics store."""
+"""`mms sql`: read-only SQL over the analytics store, as a table, CSV, JSON or Parquet; and everything as Parquet."""
 
 from __future__ import annotations
 
-import csv
-import io
+import os
+import shutil
 import sys
-from typing import Any
+import tempfile
+from pathlib import Path
 
 import click
 import msgspec
 
-from actors.telemetry.messages import Table
-from bus.errors import BusError
-from cli.analytics import query
+from cli import analytics
 from cli.context import current_place
-from cli.output import Answer, Failure, answers, printable, table, talk
+from cli.output import Answer, Failure, answers
+from cli.sql_output import notes, rendered
 from config.place import Place
 
-FORMATS = ("table", "csv", "json")
+FORMATS = ("table", "csv", "json", "parquet")
+DEFAULT_ROWS = 10_000
 
 
 @click.command()
 @click.argument("statement", required=False)
 @click.option("--format", "shape", type=click.Choice(FORMATS), default="table", show_default=True, help="Output.")
-@click.option("--max-rows", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True, help="At most.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--export",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write every table to DIRECTORY/TABLE.parquet.",
+)
+@click.option(
+    "--max-rows",
+    type=click.IntRange(1, 1_000_000),
+    default=None,
+    help=f"At most so many rows; default {DEFAULT_ROWS:,}, for Parquet all.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 3_600, min_open=True),
+    default=analytics.QUERY_SECONDS,
+    show_default=True,
+    help="Seconds a statement may take.",
+)
 @answers
-def sql(statement: str | None, shape: str, max_rows: int) -> Answer:
+def sql(
+    statement: str | None,
+    shape: str,
+    output: Path | None,
+    directory: Path | None,
+    max_rows: int | None,
+    timeout: float,
+) -> Answer:
     """Read-only SQL over the analytics store.
 
     One table per event kind: call, surfacing, opportunity, feedback, … `SHOW TABLES` lists them. Without a statement: a
@@ -34,88 +61,65 @@ def sql(statement: str | None, shape: str, max_rows: int) -> Answer:
     \b
     Example:
       mms sql "SELECT tool, count(*) FROM call GROUP BY ALL ORDER BY 2 DESC"
+      mms sql "FROM call" --format parquet -o calls.parquet
     """
     place = current_place()
+    if directory is not None:
+        if statement is not None or output is not None:
+            raise Failure("usage", "--export writes all tables; leave the statement and --output out", 2)
+        return _export(place, directory)
+    if shape == "parquet" and output is None and sys.stdout.isatty():
+        raise Failure("usage", "Parquet is not for a terminal; add --output FILE, or pipe it on", 2)
     if statement is None:
         if sys.stdin.isatty():
-            _prompt(place, shape, max_rows)
+            if shape == "parquet" or output is not None:
+                raise Failure("usage", "the prompt shows tables, CSV or JSON; give a statement to write a file", 2)
+            from cli.sql_prompt import prompt
+
+            prompt(place, shape, max_rows or DEFAULT_ROWS, timeout)
             return Answer()
         statement = sys.stdin.read()
     if not statement.strip():
         raise Failure("usage", 'there is no statement; mms sql "SELECT …"', 2)
-    found = query(place, statement, max_rows)
-    return Answer(
-        data={
-            "columns": found.columns,
-            "types": found.types,
-            "rows": msgspec.Raw(found.rows.data),
-            "truncated": found.truncated,
-            "pending": found.pending,
-        },
-        text=_rendered(found, shape),
-        talk=_notes(found, max_rows),
-    )
+    if shape == "parquet":
+        return _parquet(place, statement, output, max_rows, timeout)
+    found = analytics.query(place, statement, max_rows or DEFAULT_ROWS, timeout)
+    said = notes(found, max_rows or DEFAULT_ROWS)
+    data = {
+        "columns": found.columns,
+        "types": found.types,
+        "rows": msgspec.Raw(found.rows.data),
+        "truncated": found.truncated,
+        "pending": found.pending,
+    }
+    text = rendered(found, shape)
+    if output is None:
+        return Answer(data=data, text=text, talk=said)
+    try:
+        output.write_text(text + "\n" if text else "", encoding="utf-8")
+    except OSError as error:
+        raise Failure("os_error", f"{output} cannot be written: {error.strerror}") from None
+    return Answer(data=data, talk="\n".join(filter(None, [said, f"wrote {output}"])))
 
 
-def _rendered(found: Table, shape: str) -> str:
-    if shape == "json":
-        raws = msgspec.json.decode(found.rows.data, type=list[list[msgspec.Raw]])
-        lines = [dict(zip(found.columns, row, strict=True)) for row in raws]
-        return "\n".join(msgspec.json.encode(line).decode() for line in lines)
-    rows = msgspec.json.decode(found.rows.data, type=list[list[Any]])
-    if shape == "csv":
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(found.columns)
-        writer.writerows([["" if value is None else _text(value) for value in row] for row in rows])
-        return out.getvalue().rstrip("\n")
-    if not found.columns:
-        return ""
-    return table([printable(column) for column in found.columns], [[_text(value) for value in row] for row in rows])
+def _parquet(place: Place, statement: str, output: Path | None, max_rows: int | None, timeout: float) -> Answer:
+    if output is not None:
+        count = analytics.write_parquet(place, statement, output, max_rows, timeout)
+        return Answer(data={"output": str(output), "rows": count}, talk=f"wrote {_rows(count)} to {output}")
+    with tempfile.TemporaryDirectory(prefix="mms-") as folder:
+        file = Path(folder) / "rows.parquet"
+        analytics.write_parquet(place, statement, file, max_rows, timeout)
+        with file.open("rb") as source:
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+    return Answer()
 
 
-def _notes(found: Table, max_rows: int) -> str:
-    notes = []
-    if found.truncated:
-        notes.append(f"There are more rows than shown (--max-rows {max_rows}).")
-    if found.pending:
-        notes.append(f"{found.pending} events are recorded and not in the store yet.")
-    return "\n".join(notes)
+def _export(place: Place, directory: Path) -> Answer:
+    tables = analytics.export(place, directory)
+    lines = [f"wrote {_rows(count)} to {directory / name}.parquet" for name, count in tables.items()]
+    return Answer(data={"directory": os.fspath(directory), "tables": tables}, talk="\n".join(lines))
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _prompt(place: Place, shape: str, max_rows: int) -> None:
-    """Statements from a terminal, each up to a semicolon, until the end of input."""
-    import readline  # noqa: F401 - gives `input` its line editing and history
-
-    talk("Read-only SQL; a statement ends with ';', Ctrl-D leaves. SHOW TABLES; lists the tables.")
-    lines: list[str] = []
-    while True:
-        try:
-            lines.append(input("...> " if lines else "sql> "))
-        except EOFError:
-            sys.stdout.write("\n")
-            return
-        except KeyboardInterrupt:
-            lines.clear()
-            sys.stdout.write("\n")
-            continue
-        statement = "\n".join(lines).strip()
-        if not statement.rstrip(";").strip():
-            lines.clear()
-        elif statement.endswith(";"):
-            lines.clear()
-            try:
-                found = query(place, statement, max_rows)
-            except (BusError, Failure) as error:
-                talk(f"Error: {error.message}")
-            else:
-                click.echo(_rendered(found, shape))
-                notes = _notes(found, max_rows)
-                if notes:
-                    talk(notes)
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

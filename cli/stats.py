@@ -1,113 +1,185 @@
-"""`mms stats`: what was saved, and what surfacing did."""
+"""`mms stats`: what was saved, where the time went, and what surfacing did."""
 
 from __future__ import annotations
 
-import re
+import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
-from cli.analytics import report
+from actors.telemetry.messages import GetStats
+from cli import plot as plots
+from cli.analytics import reports
 from cli.context import current_place
-from cli.output import Answer, Failure, answers, table
+from cli.decisions import meaning
+from cli.output import Answer, answers, table
+from cli.period import instant_of
 from config.load import load_settings
 
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+HEADINGS = {"tool": "TOOL", "server": "SERVER", "day": "DAY (UTC)"}
+STAGES = {
+    "upstream": "upstream",
+    "compress": "clean and compress",
+    "surface": "surfacing",
+    "total": "the whole call",
+}
+REPORTS = ("savings", "latency", "surfacing", "progressive")
+IN_TERMINAL = "-"
+
+Row = Mapping[str, Any]
 
 
 @click.command()
-@click.option("--since", default="", metavar="TIME", help="From then on: 30m, 24h, 7d, 2w, or a date; default all.")
+@click.option("--since", default="", metavar="TIME", help="From then on: 30m, 24h, 7d, 2w, 14:05, or a date.")
+@click.option("--until", default="", metavar="TIME", help="Up to then, in the same forms; default now.")
 @click.option("--tool", default="", help="Only this tool (server__tool, or its own name).")
+@click.option("--server", default="", help="Only this upstream server.")
 @click.option("--by", type=click.Choice(["tool", "server", "day"]), default="tool", show_default=True, help="Grouping.")
 @click.option("--limit", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Groups shown.")
+@click.option(
+    "--plot",
+    is_flag=False,
+    flag_value=IN_TERMINAL,
+    default=None,
+    metavar="[FILE]",
+    help="Draw the groups in the terminal, or as FILE.png or FILE.svg (extra: plot).",
+)
 @answers
-def stats(since: str, tool: str, by: str, limit: int) -> Answer:
+def stats(since: str, until: str, tool: str, server: str, by: str, limit: int, plot: str | None) -> Answer:
     """What was saved: tokens, money, time; and what surfacing did.
 
-    The price of a token is `telemetry.price_per_million_tokens` of the configuration.
+    The price of a token is `telemetry.price_per_million_tokens` of the configuration. `mms trace --failed` lists the
+    calls that failed.
 
     \b
     Example:
       mms stats --since 7d --by server
+      mms stats --since 14d --until 7d --by day --plot savings.svg
     """
-    place = current_place()
-    instant = instant_of(since, datetime.now(UTC))
+    place, now = current_place(), datetime.now(UTC)
+    target = Path(plot) if plot not in (None, IN_TERMINAL) else None
+    if target is not None:
+        plots.check(target)
+    begin, end = instant_of(since, now), instant_of(until, now, "--until")
     price = load_settings(place).settings.telemetry.price_per_million_tokens
-    savings = report(place, "savings", since=instant, tool=tool, by=by, limit=limit)
-    surfacing = report(place, "surfacing", since=instant, tool=tool, by="tool", limit=limit)
+    wanted = [
+        GetStats(report=name, since=begin, until=end, tool=tool, server=server, by=by, limit=limit) for name in REPORTS
+    ]
+    found = dict(zip(REPORTS, reports(place, wanted), strict=True))
+    savings = found["savings"]
     dollars = savings["saved_tokens"] * price / 1_000_000
-    pending = max(savings["pending"], surfacing["pending"])
+    pending = max(part.pop("pending") for part in found.values())
+    talk = [f"{pending} events are recorded and not counted yet."] if pending else []
+    if target is not None:
+        plots.picture(savings["groups"], HEADINGS[by], target)
+        talk.append(f"drew {target}")
+    columns = shutil.get_terminal_size().columns
+    drawn = plots.bars(savings["groups"], HEADINGS[by], columns) if plot == IN_TERMINAL else ""
     return Answer(
         data={
-            "since": instant,
-            "savings": savings,
-            "surfacing": surfacing,
+            "since": begin,
+            "until": end,
+            **found,
             "price_per_million_tokens": price,
             "saved_dollars": round(dollars, 4),
             "pending": pending,
         },
-        text=_page(savings, surfacing, dollars, price),
-        talk=f"{pending} events are recorded and not counted yet." if pending else "",
+        text=drawn if plot else _page(found, dollars, price),
+        talk="\n".join(talk),
     )
 
 
-def instant_of(since: str, now: datetime) -> str:
-    """`7d` before `now` as ISO-8601; a date or time as it is; empty for all.
+def _page(found: Mapping[str, Row], dollars: float, price: float) -> str:
+    parts = [table(("WHAT", "VALUE"), _overview(found, dollars, price))]
+    if found["savings"]["groups"]:
+        parts.append(_groups(found["savings"]))
+    latency = found["latency"]
+    if latency["stages"]:
+        headings = ("STAGE", "CALLS", "P50", "P95", "P99")
+        rows = [
+            (STAGES[row["stage"]], f"{row['calls']:,}", *map(_ms, (row["p50"], row["p95"], row["p99"])))
+            for row in latency["stages"]
+        ]
+        parts.append(table(headings, rows))
+    if latency["servers"]:
+        parts.append(_upstreams(latency["servers"]))
+    decisions = found["surfacing"]["calls_by_decision"]
+    if decisions:
+        reasons = [(name or "-", f"{n:,}", meaning(name)) for name, n in decisions.items()]
+        parts.append(table(("SURFACING", "CALLS", "MEANS"), reasons))
+    return "\n\n".join(parts)
 
-    Raises:
-        Failure: neither.
-    """
-    found = re.fullmatch(r"(\d{1,6})([mhdw])", since)
-    if found:
-        return (now - timedelta(**{UNITS[found[2]]: int(found[1])})).isoformat()
-    if since:
-        try:
-            datetime.fromisoformat(since)
-        except ValueError:
-            raise Failure("usage", f"--since {since!r}: give 30m, 24h, 7d, 2w, or a date like 2026-11-30", 2) from None
-    return since
 
-
-def _page(savings: Mapping[str, Any], surfacing: Mapping[str, Any], dollars: float, price: float) -> str:
-    overview = [
+def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tuple[str, str]]:
+    savings, surfacing, progressive = found["savings"], found["surfacing"], found["progressive"]
+    answered = savings["live"] + savings["cached"]
+    lines = [
         ("calls", f"{savings['calls']:,} ({savings['live']:,} live, {savings['cached']:,} cached, "
                   f"{savings['failed']:,} failed)"),
         ("tokens", f"{savings['original_tokens']:,} → {savings['delivered_tokens']:,}"),
         ("saved", f"{savings['saved_tokens']:,} tokens ({_percent(savings['saved_ratio'])}), "
                   f"${dollars:,.2f} at ${price:g} per million"),
+        ("cache", f"{_percent(savings['cached'] / answered if answered else None)} of the answers"),
         ("latency", _latency(savings["latency_ms"])),
         ("our share", _latency(savings["own_ms"])),
+        ("read on", f"{_percent(progressive['follow_up_rate'])} of {progressive['responses']:,} shortened responses, "
+                    f"{_percent(progressive['mean_coverage'])} of their text"),
         ("surfaced", f"{surfacing['memories_shown']:,} memories in {surfacing['events_total']:,} responses"),
         ("rated", f"{surfacing['total_feedback']:,} times, helpful {_percent(surfacing['helpful_ratio'])}"),
     ]  # fmt: skip
-    groups = [
+    if savings["errors"]:
+        lines.append(("failures", ", ".join(f"{name} {count:,}" for name, count in savings["errors"].items())))
+    return lines
+
+
+def _groups(savings: Row) -> str:
+    rows = [
         (
             group["key"],
             f"{group['calls']:,}",
             f"{group['cached']:,}",
+            f"{group['failed']:,}",
             f"{group['original_tokens']:,}",
             f"{group['delivered_tokens']:,}",
             _percent(group["saved_ratio"]),
+            _ms(group["latency_ms"]["p50"]),
+            _ms(group["latency_ms"]["p95"]),
         )
         for group in savings["groups"]
     ]
-    parts = [table(("WHAT", "VALUE"), overview)]
-    if groups:
-        headings = (str(savings["by"]).upper(), "CALLS", "CACHED", "TOKENS", "DELIVERED", "SAVED")
-        parts.append(table(headings, groups))
-    skipped = sorted(surfacing["opportunities"]["by_decision"].items(), key=lambda item: -item[1])
-    if skipped:
-        parts.append(table(("SURFACING DECISION", "CALLS"), skipped))
-    return "\n\n".join(parts)
+    more = savings["groups_total"] - len(rows)
+    headings = (HEADINGS[savings["by"]], "CALLS", "CACHED", "FAILED", "TOKENS", "DELIVERED", "SAVED", "P50", "P95")
+    return table(headings, rows) + (f"\n… and {more:,} more, --limit shows them" if more else "")
+
+
+def _upstreams(servers: list[Row]) -> str:
+    rows = [
+        (
+            row["server"],
+            f"{row['calls']:,}",
+            f"{row['failed']:,}",
+            f"{row['timeouts']:,}",
+            *(_ms((row["waited_ms"] or {}).get(name)) for name in ("p50", "p95", "p99")),
+            _percent(row["share"]),
+        )
+        for row in servers
+    ]
+    headings = ("SLOWEST UPSTREAMS", "LIVE CALLS", "FAILED", "TIMEOUTS", "P50", "P95", "P99", "OF ALL WAITING")
+    return table(headings, rows)
 
 
 def _percent(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.0%}"
 
 
+def _ms(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds:,.1f} ms"
+
+
 def _latency(milliseconds: Mapping[str, float] | None) -> str:
     if milliseconds is None:
         return "-"
-    return ", ".join(f"{name} {value:,.1f} ms" for name, value in milliseconds.items())
+    return ", ".join(f"{name} {_ms(value)}" for name, value in milliseconds.items())

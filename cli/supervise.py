@@ -33,10 +33,12 @@ def main(argv: list[str]) -> None:
     specs = actor_specs()
     first = launch(specs[0], place) if not owner_of(place.locks / f"{specs[0].name}.lock") else None
 
-    if idle_exit is None:
-        from config.load import load_settings
+    from config.load import load_settings
 
-        idle_exit = load_settings(place).settings.bus.idle_exit_seconds
+    settings = load_settings(place).settings.bus
+    specs = actor_specs(settings.compressor_replicas)
+    if idle_exit is None:
+        idle_exit = settings.idle_exit_seconds
 
     from actors.telemetry.messages import FaultEvent
     from bus.run import run_actor

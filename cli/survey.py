@@ -8,14 +8,13 @@ import time
 
 import msgspec
 
-from actors import ACTORS
 from bus.build import build_id
 from bus.client import Bus
 from bus.errors import BusError
 from bus.lock import owner_of
 from bus.status import ActorStatus, GetStatus
 from bus.supervision import ChildState, ClusterState, GetCluster
-from cli.cluster import SUPERVISOR, supervisor_pid
+from cli.cluster import SUPERVISOR, running_names, supervisor_pid
 from config.place import Place
 
 PATIENCE_SECONDS = 2.0
@@ -74,11 +73,13 @@ async def survey(place: Place, bus: Bus) -> Survey:
     if pid:
         with contextlib.suppress(BusError):
             state = await bus.ask(GetCluster(), timeout=PATIENCE_SECONDS)
-    owners = {name: owner_of(place.locks / f"{name}.lock") for name in ACTORS}
+    names = [child.name for child in state.children] if state else running_names(place)
+    owners = {name: owner_of(place.locks / f"{name}.lock") for name in names}
     if not pid and not any(owners.values()):
         return Survey(build=build_id())
-    names = [SUPERVISOR, *ACTORS] if pid else list(ACTORS)
-    owners[SUPERVISOR] = pid
+    if pid:
+        names = [SUPERVISOR, *names]
+        owners[SUPERVISOR] = pid
     statuses = await asyncio.gather(*(_status(bus, name) if owners[name] else _nothing() for name in names))
     children = {child.name: child for child in state.children} if state else {}
     lines = [

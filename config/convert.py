@@ -13,7 +13,7 @@ from config.problems import Level, Problem, did_you_mean, printable
 from config.read import json_type
 
 COMMENT_KEYS = frozenset({"$schema", "_comment", "//"})
-CONNECTION_KEYS = frozenset({"prefix", "transport", "command", "args", "env", "cwd", "url", "headers", "session"})
+CONNECTION_KEYS = frozenset({"prefix", "transport", "command", "args", "env", "cwd", "url", "headers", "session", "tls"})
 WORDS = {"yes": True, "on": True, "y": True, "t": True, "no": False, "off": False, "n": False, "f": False}
 
 TYPE_WORDS = {
@@ -137,7 +137,7 @@ class Converter:
     def _note_without_effect(self, kind: type[Block], field: Field, path: Path) -> None:
         if (kind, field.name) not in self._without_effect:
             self._without_effect.add((kind, field.name))
-            self.report("note", path, f"is accepted without effect ({field.text.rstrip('.')})")
+            self.report("note", path, f"is accepted for compatibility and has no effect: {field.text.rstrip('.')}")
 
 
 def _complaint(field: Field, value: Any, error: Exception) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bus.errors import ConfigError
+from config.schema_tls import TlsSettings
 from config.schema_upstream import UpstreamSettings
 
 # One pass for both: what a variable holds is no word of the configuration and is not expanded again.
@@ -21,7 +22,7 @@ NESTED = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*:-[^}]*\{")
 
 
 def expand_upstream(name: str, upstream: UpstreamSettings, env: Mapping[str, str] | None = None) -> UpstreamSettings:
-    """The upstream with everything expanded in `command`, `args`, `cwd`, `env`, `headers` and `url`.
+    """The upstream with everything expanded in `command`, `args`, `cwd`, `env`, `headers`, `url` and `tls`.
 
     Args:
         env: where variables and `HOME` are looked up (`os.environ` when `None`).
@@ -37,6 +38,12 @@ def expand_upstream(name: str, upstream: UpstreamSettings, env: Mapping[str, str
     def values(key: str, mapping: dict[str, str] | None) -> dict[str, str] | None:
         return mapping and {k: text(f"{key}.{k}", v) for k, v in mapping.items()}
 
+    def files(tls: TlsSettings) -> TlsSettings:
+        named = {key: getattr(tls, key) for key in ("ca_file", "client_cert", "client_key")}
+        return msgspec.structs.replace(
+            tls, **{key: text(f"tls.{key}", value) for key, value in named.items() if value is not None}
+        )
+
     return msgspec.structs.replace(
         upstream,
         command=text("command", upstream.command),
@@ -45,6 +52,7 @@ def expand_upstream(name: str, upstream: UpstreamSettings, env: Mapping[str, str
         env=values("env", upstream.env),
         headers=values("headers", upstream.headers),
         url=text("url", upstream.url),
+        tls=upstream.tls and files(upstream.tls),
     )
 
 

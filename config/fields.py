@@ -33,7 +33,7 @@ def doc(text: str, *, scope: Scope = "cluster", effect: bool = True, on_error: o
     Args:
         text: one line on what the key means, with its unit.
         scope: who decides: the cluster's file and environment, or each client's own environment.
-        effect: `False` for keys of memtomem-stm files that are accepted and mean nothing here.
+        effect: `False` for keys of memtomem-stm files that are accepted and mean nothing here; `text` then says why.
         on_error: the value to use instead of the default when the given one has the wrong type (fail closed).
     """
     return Meta(description=text, extra={"scope": scope, "effect": effect, "on_error": on_error})

@@ -15,11 +15,11 @@ from config.schema_surfacing import SurfacingSettings
 
 
 class HookCompressionSettings(Block, frozen=True, kw_only=True):
-    """Replacing the output of the host's own tools; memtomem-stm only."""
+    """Replacing long output of the host's shell tool, where the host can (Claude Code)."""
 
-    enabled: Annotated[bool, doc("Replace output.", effect=False)] = False
-    max_chars: Annotated[Positive, doc("Characters.", effect=False)] = 16_000
-    min_retention: Annotated[Share, doc("Share kept.", effect=False)] = 0.65
+    enabled: Annotated[bool, doc("Replace long shell output; the rest stays readable through the gateway.")] = False
+    max_chars: Annotated[Positive, doc("Longer output is replaced, by at most so many characters.")] = 16_000
+    min_retention: Annotated[Share, doc("Share of the output wanted inline whatever the length; 0 = off.")] = 0.0
 
 
 class HookSettings(Block, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class HookSettings(Block, frozen=True, kw_only=True):
     record_feedback_events: Annotated[bool, doc("Hook events are recorded like all others.", effect=False)] = False
     compression: Annotated[HookCompressionSettings, doc("Replacing output.")] = HookCompressionSettings()
     metrics_enabled: Annotated[bool, doc("Hook events are recorded like all others.", effect=False)] = True
-    surface_tools: Annotated[tuple[str, ...], doc("Host tools that get memories.")] = (
+    surface_tools: Annotated[tuple[str, ...], doc("Host tools that get memories; patterns.")] = (
         "Read",
         "Grep",
         "Glob",
@@ -43,11 +43,17 @@ class HookSettings(Block, frozen=True, kw_only=True):
 class DaemonSettings(Block, frozen=True, kw_only=True):
     """The daemon of memtomem-stm; `bus` stands in its place."""
 
-    host: Annotated[str, doc("Address.", effect=False)] = "127.0.0.1"
-    allow_non_loopback: Annotated[bool, doc("Other addresses.", effect=False)] = False
+    host: Annotated[str, doc("There is no daemon; actors have sockets of the user's own.", effect=False)] = "127.0.0.1"
+    allow_non_loopback: Annotated[
+        bool, doc("There is no daemon; actors have sockets of the user's own.", effect=False)
+    ] = False
     idle_timeout_seconds: Annotated[SecondsOrOff, doc("bus.idle_exit_seconds serves.", effect=False)] = 900
-    max_pending_requests: Annotated[Positive, doc("Queue.", effect=False)] = 32
-    max_concurrent_ltm_ops: Annotated[Positive, doc("LTM requests at once.", effect=False)] = 4
+    max_pending_requests: Annotated[Positive, doc("There is no daemon; every mailbox has its bound.", effect=False)] = (
+        32
+    )
+    max_concurrent_ltm_ops: Annotated[
+        Positive, doc("There is no daemon; the surfacer bounds its requests.", effect=False)
+    ] = 4
 
 
 class FormationSettings(Block, frozen=True, kw_only=True):
@@ -58,27 +64,31 @@ class FormationSettings(Block, frozen=True, kw_only=True):
 
 
 class LangfuseSettings(Block, frozen=True, kw_only=True):
-    """Traces to Langfuse."""
+    """Traces to Langfuse, with the queue and the times of `otlp`; needs the extra `langfuse`."""
 
     enabled: Annotated[bool, doc("Send traces.", on_error=False)] = False
-    public_key: Annotated[str, doc("Public key.")] = ""
-    secret_key: Annotated[str, doc("Secret key.")] = ""
-    host: Annotated[str, doc("Address.")] = ""
-    sampling_rate: Annotated[Share, doc("Share of traces sent.")] = 1.0
+    public_key: Annotated[str, doc("Public key; empty = LANGFUSE_PUBLIC_KEY.")] = ""
+    secret_key: Annotated[str, doc("Secret key; empty = LANGFUSE_SECRET_KEY.")] = ""
+    host: Annotated[str, doc("Address; empty = LANGFUSE_BASE_URL, else https://cloud.langfuse.com.")] = ""
+    sampling_rate: Annotated[Share, doc("Share of traces sent, decided by trace id.", on_error=0.0)] = 1.0
 
 
 class OtlpSettings(Block, frozen=True, kw_only=True):
-    """Traces to an OpenTelemetry collector."""
+    """Traces to an OpenTelemetry collector, by OTLP over HTTP; needs the extra `otel`."""
 
     enabled: Annotated[bool, doc("Send traces.", on_error=False)] = False
-    endpoint: Annotated[str, doc("Address.")] = ""
-    headers: Annotated[dict[str, str], doc("HTTP headers.")] = msgspec.field(default_factory=dict)
-    timeout_seconds: Annotated[Seconds, doc("Wait for the collector, seconds.")] = 10
-    sampling_rate: Annotated[Share, doc("Share of traces sent.")] = 1.0
-    max_queue_size: Annotated[Positive, doc("Spans waiting.")] = 2048
+    endpoint: Annotated[
+        str, doc("Address, /v1/traces is added; empty = OTEL_EXPORTER_OTLP_ENDPOINT, else http://localhost:4318.")
+    ] = ""
+    headers: Annotated[dict[str, str], doc("HTTP headers, beside OTEL_EXPORTER_OTLP_HEADERS; may be ${VAR}.")] = (
+        msgspec.field(default_factory=dict)
+    )
+    timeout_seconds: Annotated[Seconds, doc("One request with its repeats, seconds.")] = 10
+    sampling_rate: Annotated[Share, doc("Share of traces sent, decided by trace id.", on_error=0.0)] = 1.0
+    max_queue_size: Annotated[Positive, doc("Spans that wait; more are dropped and counted.")] = 2048
     max_export_batch_size: Annotated[Positive, doc("Spans a request.")] = 512
     schedule_delay_ms: Annotated[Positive, doc("Wait between requests, ms.")] = 5000
-    flush_timeout_seconds: Annotated[Seconds, doc("Wait for the last spans at stop.")] = 5
+    flush_timeout_seconds: Annotated[Seconds, doc("Wait for the last spans at stop, 1 s at most.")] = 1
 
 
 class BusSettings(Block, frozen=True, kw_only=True):
@@ -87,6 +97,10 @@ class BusSettings(Block, frozen=True, kw_only=True):
     idle_exit_seconds: Annotated[
         SecondsOrOff, doc("A background cluster ends this long after its last user; 0 = never.")
     ] = 900
+    compressor_replicas: Annotated[
+        Annotated[int, Meta(ge=1, le=16)],
+        doc("Compressor processes, 16 at most; from the next start of the cluster on."),
+    ] = 1
 
 
 class TelemetrySettings(Block, frozen=True, kw_only=True):
@@ -114,12 +128,13 @@ class Settings(Block, frozen=True, kw_only=True):
     bus: Annotated[BusSettings, doc("The cluster.")] = BusSettings()
     telemetry: Annotated[TelemetrySettings, doc("Events and analytics.")] = TelemetrySettings()
     log_level: Annotated[
-        Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], doc("What the logs hold at least.")
-    ] = "WARNING"
+        Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
+        doc("The least that actors and gateways write to their logs."),
+    ] = "INFO"
     log_file: Annotated[str | None, doc("Each actor logs to bus/logs.", effect=False)] = None
-    log_exception_text: Annotated[bool, doc("Texts of foreign exceptions in logs.", effect=False)] = False
-    log_dependencies: Annotated[bool, doc("Logs of libraries.", effect=False)] = False
-    data_dir: Annotated[str, doc("From the environment only.", effect=False)] = ""
+    log_exception_text: Annotated[bool, doc("Texts of foreign exceptions are never logged.", effect=False)] = False
+    log_dependencies: Annotated[bool, doc("Libraries do not write to our logs.", effect=False)] = False
+    data_dir: Annotated[str, doc("MEMTOMEM_STM_HOME, an environment variable, says it.", effect=False)] = ""
     teardown_watchdog_seconds: Annotated[SecondsOrOff, doc("The supervisor bounds each stop.", effect=False)] = 60
     parent_liveness_poll_seconds: Annotated[SecondsOrOff, doc("Parents are always watched.", effect=False)] = 0
     parent_liveness_grace_seconds: Annotated[SecondsOrOff, doc("Parents are always watched.", effect=False)] = 900

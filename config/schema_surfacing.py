@@ -38,6 +38,9 @@ class SurfacingSettings(Block, frozen=True, kw_only=True):
     min_query_tokens: Annotated[Positive, doc("Tokens that make a query usable.")] = 3
     cooldown_seconds: Annotated[SecondsOrOff, doc("The same query again waits this long.")] = 5
     timeout_seconds: Annotated[Seconds, doc("A response waits for memories at most this long.")] = 3.0
+    search_wait_seconds: Annotated[
+        SecondsOrOff, doc("A response waits for an unasked search at most this long; 0 = for none.")
+    ] = 0.05
     injection_mode: Annotated[
         Literal["append", "prepend", "section"], doc("Where the memory block stands.", scope="session")
     ] = "append"
@@ -69,7 +72,7 @@ class SurfacingSettings(Block, frozen=True, kw_only=True):
     auto_tune_score_floor: Annotated[Share, doc("Lowest tuned threshold.")] = 0.10
     min_response_chars: Annotated[NotNegative, doc("Shorter responses get no memories.")] = 5000
     include_session_context: Annotated[bool, doc("Use the LTM's scratch entries.")] = True
-    fire_webhook: Annotated[bool, doc("Webhooks of memtomem-stm.", effect=False)] = True
+    fire_webhook: Annotated[bool, doc("No webhooks are called.", effect=False)] = True
     max_injection_chars: Annotated[
         Positive, doc("Length of the memory block; unset = by model, 3000.", scope="session")
     ] = 3000

@@ -19,6 +19,7 @@ from config.fields import (
     Share,
     doc,
 )
+from config.schema_tls import TlsSettings
 
 Strategy = Literal[
     "auto",
@@ -61,9 +62,11 @@ class SelectiveSettings(Block, frozen=True, kw_only=True):
     json_depth: Annotated[Positive, doc("Levels of JSON keys in the table of contents.")] = 1
     min_section_chars: Annotated[NotNegative, doc("Smaller sections join their neighbour.")] = 50
     max_pending: Annotated[Positive, doc("Originals kept; one store serves all.", effect=False)] = 100
-    pending_ttl_seconds: Annotated[Seconds, doc("Life of an original; 1800 s for all.", effect=False)] = 300
-    pending_store: Annotated[Literal["memory", "sqlite"], doc("Where originals wait.", effect=False)] = "memory"
-    pending_store_path: Annotated[str, doc("File of the pending originals.", effect=False)] = ""
+    pending_ttl_seconds: Annotated[Seconds, doc("Originals are kept 1800 s.", effect=False)] = 300
+    pending_store: Annotated[
+        Literal["memory", "sqlite"], doc("Originals are in bus/, whatever the strategy.", effect=False)
+    ] = "memory"
+    pending_store_path: Annotated[str, doc("Originals are in bus/, whatever the strategy.", effect=False)] = ""
 
 
 class ProgressiveSettings(Block, frozen=True, kw_only=True):
@@ -111,8 +114,8 @@ class ResponseSettings(Block, frozen=True, kw_only=True):
     expose_in_profiles: Annotated[
         tuple[str, ...] | None, doc("Exposure profiles that show it; unset = all.", on_error=())
     ] = None
-    auto_index: Annotated[Any, doc("Library mode.", effect=False)] = None
-    extraction: Annotated[Any, doc("Library mode.", effect=False)] = None
+    auto_index: Annotated[Any, doc("The LTM is another process; nothing is indexed here.", effect=False)] = None
+    extraction: Annotated[Any, doc("Facts are not extracted; stm_memory_propose takes them.", effect=False)] = None
 
 
 class ToolSettings(ResponseSettings, frozen=True, kw_only=True):
@@ -134,8 +137,10 @@ class UpstreamSettings(ResponseSettings, frozen=True, kw_only=True):
     cwd: Annotated[str | None, doc("Working directory (stdio); unset = the home directory.")] = None
     url: Annotated[str, doc("Address (sse, streamable_http).")] = ""
     headers: Annotated[dict[str, str] | None, doc("HTTP headers; values may be ${VAR}.")] = None
+    tls: Annotated[TlsSettings | None, doc("TLS (sse, streamable_http); unset = as the system has it.")] = None
     session: Annotated[
-        Literal["shared", "dedicated"], doc("One session for all clients, or one each (stateful servers).")
+        Literal["shared", "dedicated"],
+        doc("One session for all clients, or one each (stateful servers, and those that ask their client)."),
     ] = "shared"
     tool_overrides: Annotated[dict[str, ToolSettings], doc("Keys per tool, by the server's own tool name.")] = (
         msgspec.field(default_factory=dict)

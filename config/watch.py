@@ -1,4 +1,5 @@
-"""Notices that the configuration file has changed, and keeps the last good one when the change is broken."""
+"""Notices that the configuration file has changed, and keeps the last good one when the change is broken: no JSON, or
+a value that cannot be used. What was wrong from the start holds up nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bus.errors import ConfigError
 from config.load import Loaded, interpret
@@ -16,6 +17,12 @@ from config.read import parse, read_bytes
 POLL_SECONDS = 0.5
 # A second write within the file system's clock tick leaves the same times; such a file is read again until it is older.
 SETTLED_SECONDS = 2.0
+
+
+class Levelled(Protocol):
+    """What is needed of `bus.log.Log`."""
+
+    level: str
 
 
 class _Seen(NamedTuple):
@@ -36,23 +43,34 @@ class ConfigWatcher:
         place: whose file.
         env: the environment that speaks, copied (`os.environ` when `None`).
         interval: seconds between looks.
+        log: its level follows `log_level`.
 
     Attributes:
         current: the newest usable configuration.
         error: why the file on disk cannot be used, one line; empty when it can.
     """
 
-    def __init__(self, place: Place, env: Mapping[str, str] | None = None, *, interval: float = POLL_SECONDS) -> None:
+    def __init__(
+        self,
+        place: Place,
+        env: Mapping[str, str] | None = None,
+        *,
+        interval: float = POLL_SECONDS,
+        log: Levelled | None = None,
+    ) -> None:
+        self._log = log
         self._path = place.config_file
         self._env = dict(os.environ if env is None else env)
         self._interval = interval
         self._seen = self._look()
         self._existed = self._seen.data is not None
         self.error = ""
+        self._good = False
         self.current: Loaded = interpret({}, self._env, self._path)
         self._take()
         if self.error:
             self.current = interpret({}, self._env, self._path, file_error=self.error)
+        self._set_level()
 
     async def changed(self) -> Loaded:
         """Waits until the configuration, or whether the file is usable, differs from what was returned before.
@@ -89,7 +107,20 @@ class ConfigWatcher:
         except ConfigError as error:
             self.error = error.message
             return
-        self.current = interpret(document, self._env, self._path, data)
+        found = interpret(document, self._env, self._path, data)
+        known = {problem.message for problem in self.current.problems}
+        new = [
+            problem.message for problem in found.problems if problem.level == "error" and problem.message not in known
+        ]
+        if self._good and new:
+            self.error = new[0]
+            return
+        self.current, self._good = found, True
+        self._set_level()
+
+    def _set_level(self) -> None:
+        if self._log is not None:
+            self._log.level = self.current.settings.log_level
 
     def _look_again(self) -> _Seen | None:
         """A new look, when there may be something new."""

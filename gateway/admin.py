@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from actors.compressor.messages import GetRecallStats
+from actors.compressor.messages import GetRecallStats, RecallStats
 from actors.surfacer.messages import ClearSurfacingCache, GetSurfacerHealth
 from actors.telemetry.messages import GetSelectionStats, GetStats, GetTelemetryHealth
 from actors.tuner.messages import GetRecommendations
@@ -35,12 +35,20 @@ class Admin:
 
     Args:
         problems: what is wrong with the configuration, as this gateway has read it.
+        compressors: the names of the compressor's replicas.
     """
 
-    def __init__(self, bus: Bus, catalogue: CatalogueView, problems: Callable[[], Sequence[Problem]]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        catalogue: CatalogueView,
+        problems: Callable[[], Sequence[Problem]],
+        compressors: Callable[[], Sequence[str]],
+    ) -> None:
         self._bus = bus
         self._catalogue = catalogue
         self._problems = problems
+        self._compressors = compressors
         self._actions: dict[str, Callable[[dict[str, Any]], Awaitable[str]]] = {
             "proxy_stats": self._proxy_stats,
             "proxy_health": self._proxy_health,
@@ -74,7 +82,7 @@ class Admin:
             self._if_there(GetServers()),
             self._if_there(GetSurfacerHealth()),
             self._if_there(GetTelemetryHealth()),
-            self._if_there(GetRecallStats()),
+            self._recall(),
             self._if_there(GetCacheStats()),
         )
         parts = admin_text.Health(
@@ -137,9 +145,15 @@ class Admin:
     async def _ask(self, request: Request[R]) -> R:
         return await self._bus.ask(request, timeout=ASK_SECONDS, wait=START_SECONDS)
 
-    async def _if_there(self, request: Request[Known]) -> Known | None:
+    async def _recall(self) -> RecallStats | None:
+        """What the replicas of the compressor that answer hold together."""
+        found = await asyncio.gather(*(self._if_there(GetRecallStats(), name) for name in self._compressors()))
+        parts = [part for part in found if part is not None]
+        return RecallStats.together(parts) if parts else None
+
+    async def _if_there(self, request: Request[Known], actor: str = "") -> Known | None:
         """The answer, or `None` from an actor that does not answer: a report on the others is still of use."""
         try:
-            return await self._bus.ask(request, timeout=ASK_SECONDS)
+            return await self._bus.ask(request, timeout=ASK_SECONDS, actor=actor)
         except BusError:
             return None

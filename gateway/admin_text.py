@@ -5,8 +5,6 @@ Names come from other people's servers: control characters in them are escaped.
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,14 +14,12 @@ from actors.compressor.messages import RecallStats
 from actors.surfacer.messages import SurfacerHealth
 from actors.telemetry.messages import SelectionStats, TelemetryHealth
 from actors.tuner.messages import Recommendations
-from actors.upstream.messages import CacheStats, Catalogue, ServerState, ToolEntry, Withheld
+from actors.upstream.messages import CacheStats, Catalogue
 from config.problems import Problem, printable
+from gateway.admin_upstreams import upstreams
 
 MIN_ATTEMPTS = 10
-MAX_NAMES = 100
 FAULTY, DEGRADED = 0.75, 0.25
-OWN_ERRORS = ("ConfigError",)
-"""Errors whose text is ours and names keys and variables, never a value; of all others only the type is shown."""
 STORE_ERRORS = {"held": "StoreHeld", "newer": "NewerState", "failed": "StateError"}
 
 Row = Mapping[str, Any]
@@ -79,6 +75,9 @@ def surfacing(report: Row, surfacer: SurfacerHealth | None, pending: int) -> str
         lines.append(f"Opportunities: {opportunities['total']:,} stored, {sampled_out:,} sampled out since start")
         if opportunities["by_decision"]:
             lines.append(f"  by decision: {_counts(opportunities['by_decision'])}")
+    calls = {decision: count for decision, count in report["calls_by_decision"].items() if decision}
+    if calls:
+        lines.append(f"All calls by decision: {_counts(calls)}")
     lines += _section("By tool", map(_surfaced_tool, report["tools"]))
     lines += _section("Recent", map(_surfaced_event, report["recent"]))
     return "\n".join(lines + _pending(pending))
@@ -194,75 +193,11 @@ def health(parts: Health, problems: Sequence[Problem]) -> str:
     if parts.catalogue is None:
         lines.append("Upstreams: the upstream actor does not answer; `mms ps` shows the actors")
     else:
-        lines += _upstreams(parts.catalogue)
+        lines += upstreams(parts.catalogue)
     lines += ["", *_memory(parts.surfacer), *_stores(parts)]
     told = [problem for problem in problems if problem.level != "note"]
     lines += _section("Configuration problems", (f"{p.level}: {printable(p.message)}" for p in told))
     return "\n".join(lines)
-
-
-def _upstreams(catalogue: Catalogue) -> list[str]:
-    servers = catalogue.servers
-    ready = sum(server.state == "ready" for server in servers)
-    discovered = sum(server.discovered for server in servers)
-    lines = [
-        f"Upstreams: {ready} of {len(servers)} ready; {discovered} tools discovered, {len(catalogue.tools)} exposed"
-    ]
-    if catalogue.config_error:
-        lines.append(f"Configuration error, the last good one stays in force: {printable(catalogue.config_error)}")
-    withheld: dict[str, list[Withheld]] = defaultdict(list)
-    for tool in catalogue.withheld:
-        withheld[tool.server].append(tool)
-    aliases: dict[str, list[ToolEntry]] = defaultdict(list)
-    for entry in catalogue.tools:
-        if entry.alias_of:
-            aliases[entry.server].append(entry)
-    for server in servers:
-        lines += ["", *_server(server, withheld[server.name], aliases[server.name])]
-    return lines
-
-
-def _server(server: ServerState, withheld: Sequence[Withheld], aliases: Sequence[ToolEntry]) -> list[str]:
-    parts = [f"{printable(server.name)}: {server.state}", server.transport]
-    if server.prefix != server.name:
-        parts.append(f"prefix {server.prefix or '(none)'}")
-    if server.pid:
-        parts.append(f"pid {server.pid}")
-    parts.append(f"{server.discovered} tools discovered, {server.exposed} exposed")
-    if server.restarts:
-        parts.append(f"{server.restarts} reconnects")
-    lines = [" · ".join(parts)]
-    if server.error_type and server.state != "ready":
-        lines.append(f"  {_failure(server)}")
-    if server.breaker != "closed":
-        lines.append(f"  circuit breaker {server.breaker}: {server.failures} failures, {_next_try(server)}")
-    if server.replacement:
-        about = f": {server.replacement_error_type}" if server.replacement_error_type else ""
-        lines.append(f"  changed connection {server.replacement}{about}; the old one serves until it works")
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for tool in withheld:
-        about = f" ({printable(tool.detail)})" if tool.reason == "unhealthy" else ""
-        reasons[tool.reason].append(printable(tool.tool) + about)
-    lines += [f"  withheld {reason} ({len(names)}): {_first(names)}" for reason, names in sorted(reasons.items())]
-    lines += [f"  alias {entry.name} of {printable(entry.alias_of)}" for entry in aliases]
-    if server.junk_lines:
-        lines.append(f"  noise: {server.junk_lines} lines on stdout that were no messages")
-    if server.stderr_bytes:
-        lines.append(f"  stderr: {server.stderr_bytes:,} bytes, in `mms logs upstream`")
-    return lines
-
-
-def _next_try(server: ServerState) -> str:
-    return (
-        f"next try in {math.ceil(server.next_try_seconds)} s" if server.next_try_seconds else "the next call tries it"
-    )
-
-
-def _failure(server: ServerState) -> str:
-    what = "connection lost" if server.state == "reconnecting" else "startup connect failed"
-    if server.error_type in OWN_ERRORS:
-        return f"{what}: {server.error_type}: {printable(server.error)}"
-    return f"{what}: {server.error_type}"
 
 
 def _memory(surfacer: SurfacerHealth | None) -> list[str]:
@@ -328,11 +263,6 @@ def _surfaced_tool(row: Row) -> str:
 def _surfaced_event(row: Row) -> str:
     memories = ", ".join(f"{printable(memory)} {row['ratings'].get(memory, 'unrated')}" for memory in row["memory_ids"])
     return f"{row['ts']} {row['surfacing_id']} {printable(row['tool'])}: {memories}"
-
-
-def _first(names: Sequence[str]) -> str:
-    more = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _section(title: str, rows: Iterable[str]) -> list[str]:

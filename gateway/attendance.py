@@ -88,11 +88,15 @@ class Attendance:
         elif session.parking.ask(message):
             return
         elif session.initialized:
-            reply = session.ask(message.method, for_handshake(message.method, message.params))
+            params = for_handshake(message.method, message.params)
+            reply = session.ask(message.method, params, lambda told: self._progressed(message.number, told))
             self._asking[message.number] = reply
             self._spawn(self._upstream.answer(session, message.number, reply))
         else:
             self._spawn(self._upstream.refuse(session, message.number, message.method))
+
+    def _progressed(self, number: int, params: bytes) -> None:
+        self._spawn(self._upstream.progressed(self._session, number, params))
 
     def _updated(self, message: ServerMessage) -> None:
         session = self._session

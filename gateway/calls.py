@@ -5,17 +5,22 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from actors.upstream.messages import GetServers
 from bus import jsonrpc
+from bus.errors import BusError
+from gateway import missing
 from gateway.call import Call
 from gateway.catalogue import CatalogueView, tool_list
 from gateway.eras import META, SERVER_INFO, Failure, failed, foreign_meta
 from gateway.library import check_cursor
 from gateway.pipeline import Pipeline
+from gateway.response import text_result
 from gateway.session import ProgressRelay, Request, Session
 from gateway.tools import OwnTools
 
 FIRST_LIST_SECONDS = 5.0
-"""How long a first `tools/list` waits for the cluster to come up; the upstream actor bounds the rest (0.8 s)."""
+"""How long a first `tools/list` waits for the cluster to come up; the upstream actor bounds the rest."""
+STATES_SECONDS = 1.0
 _INFO = jsonrpc.encode({META + "serverInfo": SERVER_INFO})
 
 
@@ -30,9 +35,14 @@ _call_decoder = msgspec.json.Decoder(_CallParams)
 
 
 class Calls:
-    """Serves the tools of the catalogue and our own."""
+    """Serves the tools of the catalogue and our own.
 
-    def __init__(self, catalogue: CatalogueView, own: OwnTools, pipeline: Pipeline) -> None:
+    Args:
+        lister: what shows the caller which tools there are.
+    """
+
+    def __init__(self, catalogue: CatalogueView, own: OwnTools, pipeline: Pipeline, lister: str) -> None:
+        self._lister = lister
         self._catalogue = catalogue
         self._own = own
         self._pipeline = pipeline
@@ -54,13 +64,13 @@ class Calls:
         if arguments[:1] != b"{":
             raise Failure(jsonrpc.INVALID_PARAMS, "arguments must be an object")
         if params.name in self._own:
-            return await self._own.call(params.name, arguments, stateless=request.stateless)
+            return await self._own.call(params.name, arguments, stateless=request.stateless, session=session.name)
         entry = self._catalogue.find(params.name)
         if entry is None:
             await self._catalogue.known(FIRST_LIST_SECONDS)
             entry = self._catalogue.find(params.name)
         if entry is None:
-            raise Failure(jsonrpc.INVALID_PARAMS, f"unknown tool: {params.name}; tools/list shows what there is")
+            return text_result(await self._why_missing(params.name), is_error=True, stateless=request.stateless)
         arguments, query = take_context_query(arguments, entry.input_schema)
         relay = ProgressRelay(session, request)
         call = Call(
@@ -84,12 +94,33 @@ class Calls:
             return None
         return outcome.result
 
+    async def _why_missing(self, name: str) -> str:
+        """What to tell about a tool of a server that is known.
+
+        Raises:
+            Failure: no server is known to have such a tool.
+        """
+        servers, withheld = self._catalogue.servers, self._catalogue.withheld
+        try:  # the states of this moment; the catalogue is only told again when the tools change
+            now = await self._pipeline.upstream.bus.ask(GetServers(), timeout=STATES_SECONDS, wait=0.0)
+            servers, withheld = now.servers, now.withheld
+        except BusError as error:
+            if not self._catalogue.generation:
+                return f"no server can be asked at the moment: {error.message}"
+        why = missing.explain(name, servers, withheld)
+        if why:
+            return why
+        names = (*self._catalogue.names(), *self._own.names())
+        hint = missing.suggestion(name, names)
+        what = f"unknown tool: {missing.shown(name)}{hint}{'' if hint else ';'}"
+        raise Failure(jsonrpc.INVALID_PARAMS, f"{what} {self._lister} shows what there is")
+
 
 def take_context_query(arguments: bytes, schema: bytes) -> tuple[bytes, str]:
     """The arguments without `_context_query`, and its value; untouched when the tool owns a property of that name."""
     if b'"_context_query"' not in arguments:
         return arguments, ""
-    properties = jsonrpc.value(schema).get("properties")
+    properties = jsonrpc.loose(schema).get("properties")
     if isinstance(properties, dict) and "_context_query" in properties:
         return arguments, ""
     members = jsonrpc.members(arguments)

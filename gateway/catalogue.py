@@ -18,6 +18,7 @@ class CatalogueView:
 
     Attributes:
         on_change: called when the advertised tools have changed after the first catalogue.
+        graph_generation: of the tool-graph provider's answer that is in force; `None` without one.
     """
 
     def __init__(self, bus: Bus) -> None:
@@ -28,11 +29,17 @@ class CatalogueView:
         self.servers: tuple[ServerState, ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
         self.generation = ""
+        self.graph_generation: int | None = None
         self._listed = b""
 
     def find(self, name: str) -> ToolEntry | None:
         """The tool of an advertised name; names are looked up, never parsed."""
         return self._tools.get(name)
+
+    def has(self, server: str, tool: str) -> bool:
+        """Whether a server has a tool of its own of that name, shown or withheld."""
+        shown = any((entry.server, entry.tool) == (server, tool) for entry in self._tools.values())
+        return shown or any((entry.server, entry.tool) == (server, tool) for entry in self.withheld)
 
     def names(self) -> list[str]:
         return list(self._tools)
@@ -44,6 +51,11 @@ class CatalogueView:
         except TimeoutError:
             return False
         return True
+
+    @property
+    def penalties(self) -> dict[str, float]:
+        """The demoted tools and the share of their rank that they lose."""
+        return {name: tool.penalty for name, tool in self._tools.items() if tool.penalty}
 
     def listed(self) -> bytes:
         """The definitions of all upstream tools, comma-separated JSON objects."""
@@ -64,8 +76,9 @@ class CatalogueView:
         self.servers = catalogue.servers
         self.withheld = catalogue.withheld
         self.generation = catalogue.generation
+        self.graph_generation = None if catalogue.toolgraph is None else catalogue.toolgraph.graph_generation
+        self._tools = {tool.name: tool for tool in catalogue.tools}
         if changed:
-            self._tools = {tool.name: tool for tool in catalogue.tools}
             self._listed = b",".join(tool.definition for tool in catalogue.tools)
         self._known.set()
         if changed and not first:

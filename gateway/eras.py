@@ -98,14 +98,23 @@ def finished(raw: bytes, *, stateless: bool, listed: bool = False, replaced: Map
         replaced: members in place of the server's.
     """
     parts: dict[str, Any] = {"resultType": "complete"} if stateless else {}
-    for key, value in without_nulls(raw).items():
+    own = without_nulls(raw)
+    for key, value in own.items():
         if key == "_meta":
             meta = result_meta(bytes(value), stateless)
             if meta is not None:
                 parts[key] = msgspec.Raw(meta)
         elif key not in STATELESS_ONLY:
             parts[key] = value
-    return jsonrpc.encode({**parts, **(LISTED if stateless and listed else {}), **(replaced or {})})
+    return jsonrpc.encode({**parts, **(_hints(own) if stateless and listed else {}), **(replaced or {})})
+
+
+def _hints(parts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How long a result may be kept, and by whom: what its server says, if that can be said; else not at all."""
+    seconds, scope = bytes(parts.get("ttlMs", b"")), bytes(parts.get("cacheScope", b""))
+    if seconds.isdigit() and scope in (b'"public"', b'"private"'):
+        return {key: parts[key] for key in LISTED}
+    return LISTED
 
 
 def failed(raw: bytes, stateless: bool) -> bytes:

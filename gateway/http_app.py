@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 
 from msgspec import UNSET
 from starlette.applications import Starlette
@@ -20,17 +21,20 @@ from starlette.types import Receive, Scope, Send
 
 from bus import jsonrpc
 from gateway.eras import HANDSHAKE_VERSIONS, STATELESS_VERSION
-from gateway.http_exchange import Client, Exchange, Outlet
+from gateway.http_exchange import Client, Exchange
 from gateway.http_guard import Denied, Guard
+from gateway.http_outlet import Outlet, Shelf
 from gateway.http_request import (
     VERSION_HEADER,
     Refused,
     accepted_types,
+    check_parameters,
     check_routing,
     identity,
     is_stateless,
     progress_token,
     status_of,
+    tool_name,
 )
 from gateway.protocol import Protocol
 from gateway.session import Session
@@ -42,16 +46,31 @@ IDLE_SECONDS = 3_600.0
 """A session without requests and without a stream ends after this; its client is told so, and begins anew."""
 STREAM_AFTER_SECONDS = 5.0
 """A reply that takes longer becomes a stream, so that something can be said meanwhile."""
-Leave = Callable[[], None]
+RESUMABLE_AFTER_SECONDS = 1.0
+"""The same for a client that can take up a broken stream again: only one that has begun can be."""
+MAX_EVENT_BYTES = 512 * 1024
+"""A larger answer that is there in time is sent as JSON: the official SDK refuses events of more than 1 MiB."""
+PRIMED_FROM = "2025-11-25"
+"""The version from which on clients take an event without data for what it is."""
 SESSION_HEADER = "mcp-session-id"
+
+
+@dataclass(frozen=True)
+class Leave:
+    """What is to be done when a response is over: one that the client may take up again, or one that it cannot."""
+
+    broken: Callable[[], None]
+    done: Callable[[], None]
 
 
 class _Stream(StreamingResponse):
     """Server-sent events; calls `leave` when they are over, whoever ended them."""
 
-    def __init__(self, outlet: Outlet, leave: Leave, headers: dict[str, str]) -> None:
-        headers = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no", **headers}
-        super().__init__(outlet.events(), headers=headers, media_type="text/event-stream")
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], leave: Callable[[], None], headers: dict[str, str] | None = None
+    ) -> None:
+        headers = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no", **(headers or {})}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
         self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,6 +92,7 @@ class HttpEdge:
         self._protocol = protocol
         self._guard = guard
         self._clients: dict[str, tuple[Client, Session]] = {}
+        self._shelf = Shelf()
         self._passing: set[Session] = set()
         self._anchors: dict[str, tuple[Session, float]] = {}
         self.app = Starlette(routes=[Route(PATH, self._serve, methods=["GET", "POST", "DELETE"])])
@@ -81,8 +101,7 @@ class HttpEdge:
         """Lets requests finish, and ends every stream."""
         sessions = [*(session for _, session in self._clients.values()), *self._passing]
         for client, _ in self._clients.values():
-            if client.stream is not None:
-                client.stream.end()
+            client.standing.end()
         await asyncio.gather(*(self._protocol.drain(session, seconds) for session in sessions))
         for id_ in list(self._clients):
             self._end(id_)
@@ -130,6 +149,8 @@ class HttpEdge:
         if frame.id is UNSET:
             return Response(status_code=202)  # closing a response is how a request is cancelled in this era
         check_routing(request, frame)
+        if frame.method == "tools/call":
+            await check_parameters(request, frame, self._protocol.input_schema(tool_name(frame)))
         exchange = Exchange()
         name = f"{self._name}-{identity(request, frame)}"
         self._anchor(name)
@@ -137,13 +158,13 @@ class HttpEdge:
         self._passing.add(session)
         self._protocol.open(session)
         self._protocol.handle(session, body)
-        _when_over(session, bytes(frame.id), exchange)
+        _when_over(session, bytes(frame.id), exchange.end)
 
         def leave() -> None:
             self._passing.discard(session)
             self._protocol.close(session)
 
-        return await _reply(request, exchange, leave, by_status=True)
+        return await _reply(request, exchange, Leave(leave, leave), by_status=True)
 
     def _anchor(self, name: str) -> None:
         """Keeps servers of the client's own alive between its requests."""
@@ -182,23 +203,33 @@ class HttpEdge:
         if outlet is None:
             raise Refused(400, jsonrpc.INVALID_REQUEST, "a request with this id is still open", id_=request_id)
         self._protocol.handle(session, body)
-        _when_over(session, request_id, outlet)
-        if request_id not in session.in_flight and not outlet.over:
-            outlet.end()  # not a request that can be answered
-        return await _reply(request, outlet, lambda: client.forget(request_id, token), headers)
+        if request_id in session.in_flight:
+            _when_over(session, request_id, lambda: client.finish(request_id, token))
+        else:
+            client.finish(request_id, token)  # answered at once, or no request that can be
+        leave = Leave(lambda: client.leave(outlet), lambda: client.drop(outlet))
+        return await _reply(request, outlet, leave, headers, primed=session.version >= PRIMED_FROM)
 
     def _listen(self, request: Request) -> Response:
         if "text/event-stream" not in accepted_types(request):
             raise Denied(406, "the client must accept text/event-stream")
-        client, _ = self._clients[self._session_id(request)]
-        outlet = client.listen()
-        return _Stream(outlet, lambda: client.deaf(outlet), {})
+        client, session = self._clients[self._session_id(request)]
+        outlet, after = client.standing, None
+        last = request.headers.get("last-event-id")
+        if last:
+            found = client.find(last)
+            if found is None:
+                raise Denied(410, "nothing follows this event, or it is no longer kept")
+            outlet, after = found
+        outlet.readers += 1
+        primed = after is None and session.version >= PRIMED_FROM
+        return _Stream(outlet.events(after, primed=primed), lambda: client.leave(outlet))
 
     def _begin(self) -> str:
         if len(self._clients) >= MAX_SESSIONS:
             raise Refused(503, jsonrpc.INTERNAL_ERROR, f"more than {MAX_SESSIONS} sessions; try again later")
         id_ = secrets.token_urlsafe(24)
-        client = Client()
+        client = Client(self._shelf)
         session = Session(f"{self._name}-{secrets.token_hex(4)}", client.send)
         self._clients[id_] = client, session
         self._protocol.open(session)
@@ -233,11 +264,11 @@ def _drop(frame: bytes) -> None:
     """A client of the stateless era cannot be told anything that belongs to none of its requests."""
 
 
-def _when_over(session: Session, id_: bytes, outlet: Outlet) -> None:
+def _when_over(session: Session, id_: bytes, end: Callable[[], None]) -> None:
     """Ends the reply also of a request that is never answered, a cancelled one say."""
     task = session.in_flight.get(id_)
     if task is not None:
-        task.add_done_callback(lambda _: outlet.end())
+        task.add_done_callback(lambda _: end())
 
 
 async def _reply(
@@ -247,39 +278,43 @@ async def _reply(
     headers: dict[str, str] | None = None,
     *,
     by_status: bool = False,
+    primed: bool = False,
 ) -> Response:
     """The response to a request: JSON when its answer comes soon and alone, else a stream.
 
     Args:
-        leave: called when the response is over.
         by_status: errors have a status of their own.
+        primed: a stream can be taken up again from its beginning, so it is preferred.
     """
     accepted = accepted_types(request)
     streams = "text/event-stream" in accepted
     gone = asyncio.get_running_loop().create_task(_gone(request))
-    waiting = asyncio.get_running_loop().create_task(_settled(outlet, streams))
+    waiting = asyncio.get_running_loop().create_task(
+        _settled(outlet, RESUMABLE_AFTER_SECONDS if primed else STREAM_AFTER_SECONDS, streams)
+    )
     try:
         await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
-        leave()
+        leave.done()
         raise
     finally:
         gone.cancel()
         waiting.cancel()
-    answer = outlet.reply() if streams else outlet.answered
-    if answer is not None and ("application/json" in accepted or not streams):
-        leave()
+    answer = outlet.reply() if streams else outlet.answer
+    as_stream = streams and ("application/json" not in accepted or (primed and len(answer or b"") <= MAX_EVENT_BYTES))
+    if answer is not None and not as_stream:
+        leave.done()
         status = status_of(answer) if by_status else 200
         return Response(answer.rstrip(b"\n"), status, headers, "application/json")
     if not streams:
-        leave()
+        leave.done()
         return Response(status_code=202)
-    return _Stream(outlet, leave, headers or {})
+    return _Stream(outlet.events(primed=primed and outlet.has_more(0)), leave.broken, headers)
 
 
-async def _settled(outlet: Outlet, streams: bool) -> None:
+async def _settled(outlet: Outlet, seconds: float, streams: bool) -> None:
     if streams:
-        await outlet.first(STREAM_AFTER_SECONDS)
+        await outlet.first(seconds)
     else:
         await outlet.end_of_it()
 

@@ -1,86 +1,19 @@
 """From one stream of frames per client to the many of HTTP: each request has a reply of its own, and what belongs to
-none goes to the client's GET stream."""
+none goes to the client's GET stream. A reply whose connection has broken can be taken up again (`Last-Event-ID`)."""
 
 from __future__ import annotations
 
-import asyncio
+import itertools
 import time
-from collections import deque
-from collections.abc import AsyncGenerator
 
 import msgspec
 
 from bus import jsonrpc
+from gateway.http_outlet import Outlet, Shelf
 
-MAX_WAITING = 1_024
-"""Notifications that wait for a client to read; the oldest are dropped."""
-BACKLOG = 64
-"""Frames kept for a GET stream that is not open at the moment."""
-KEEP_ALIVE_SECONDS = 15.0
-"""Silence after which a stream says that it is alive, for the proxies between."""
-
-
-class Outlet:
-    """Frames on their way to one HTTP response."""
-
-    def __init__(self) -> None:
-        self._frames: deque[bytes] = deque(maxlen=MAX_WAITING)
-        self._last: bytes | None = None
-        self._over = False
-        self._news = asyncio.Event()
-
-    @property
-    def over(self) -> bool:
-        return self._over
-
-    @property
-    def answered(self) -> bytes | None:
-        """The last frame, once it is there."""
-        return self._last
-
-    def put(self, frame: bytes) -> None:
-        self._frames.append(frame)
-        self._news.set()
-
-    def end(self, frame: bytes | None = None) -> None:
-        """The last frame, if there is one."""
-        if not self._over:
-            self._over, self._last = True, frame
-            self._news.set()
-
-    async def first(self, seconds: float) -> None:
-        """Waits until there is something to send, `seconds` at most."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            return
-
-    def reply(self) -> bytes | None:
-        """The answer, when it is all that there is to send."""
-        return self._last if self._over and not self._frames else None
-
-    async def end_of_it(self) -> None:
-        """Waits for the last frame."""
-        while not self._over:
-            self._news.clear()
-            await self._news.wait()
-
-    async def events(self) -> AsyncGenerator[bytes, None]:
-        """Everything, as server-sent events."""
-        while True:
-            self._news.clear()
-            while self._frames:
-                yield _event(self._frames.popleft())
-            if self._over:
-                if self._last is not None:
-                    yield _event(self._last)
-                return
-            try:
-                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
-                    await self._news.wait()
-            except TimeoutError:
-                yield b": alive\n\n"
+MAX_KEPT = 32
+"""Finished replies of one client that are kept for its coming back."""
+_STANDING = "0"
 
 
 class Exchange(Outlet):
@@ -96,20 +29,27 @@ class Exchange(Outlet):
 class Client:
     """A client of the handshake era: sends each frame to the response it belongs to.
 
+    Args:
+        shelf: keeps finished replies of all clients.
+
     Attributes:
         seen: `time.monotonic()` of its last sign of life.
+        standing: what belongs to no request, for the GET stream.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self.seen = time.monotonic()
-        self.stream: Outlet | None = None
-        self._replies: dict[bytes, Outlet] = {}
+        self.standing = Outlet(_STANDING)
+        self._shelf = shelf
+        self._names = map(str, itertools.count(1))
+        self._open: dict[bytes, Outlet] = {}
         self._tokens: dict[bytes, Outlet] = {}
-        self._backlog: deque[bytes] = deque(maxlen=BACKLOG)
+        self._named: dict[str, Outlet] = {}
+        self._kept: dict[Outlet, None] = {}
 
     @property
     def busy(self) -> bool:
-        return bool(self._replies) or self.stream is not None
+        return bool(self._open) or self.standing.readers > 0
 
     def expect(self, id_: bytes, token: bytes) -> Outlet | None:
         """The outlet of a request; `None` when its id is in use.
@@ -117,42 +57,51 @@ class Client:
         Args:
             token: JSON of its progress token, empty for none.
         """
-        if id_ in self._replies:
+        if id_ in self._open:
             return None
-        outlet = Outlet()
-        self._replies[id_] = outlet
+        outlet = Outlet(next(self._names))
+        outlet.readers = 1
+        self._open[id_] = self._named[outlet.name] = outlet
         if token:
             self._tokens[token] = outlet
         return outlet
 
-    def forget(self, id_: bytes, token: bytes) -> None:
+    def finish(self, id_: bytes, token: bytes) -> None:
         """The request is over, answered or not."""
-        self.seen = time.monotonic()
-        outlet = self._replies.pop(id_, None)
-        if outlet is not None:
-            outlet.end()
-            if self._tokens.get(token) is outlet:
-                del self._tokens[token]
+        outlet = self._open.pop(id_, None)
+        if outlet is None:
+            return
+        outlet.end()
+        if self._tokens.get(token) is outlet:
+            del self._tokens[token]
+        if not outlet.readers and outlet.name in self._named:
+            self._keep(outlet)
 
-    def listen(self) -> Outlet:
-        """Opens the GET stream; an older one ends."""
-        if self.stream is not None:
-            self.stream.end()
-        self.stream = Outlet()
-        while self._backlog:
-            self.stream.put(self._backlog.popleft())
-        return self.stream
-
-    def deaf(self, stream: Outlet) -> None:
-        """The GET stream was closed by the client."""
+    def leave(self, outlet: Outlet) -> None:
+        """The response has ended, or its connection has broken; the client may come back for the rest."""
         self.seen = time.monotonic()
-        if self.stream is stream:
-            self.stream = None
+        outlet.readers -= 1
+        if outlet.over and not outlet.readers and outlet.name in self._named:
+            self._keep(outlet)
+
+    def drop(self, outlet: Outlet) -> None:
+        """Nobody will come back: the client knows of no event."""
+        self.seen = time.monotonic()
+        outlet.readers -= 1
+        self._forget(outlet)
+
+    def find(self, event: str) -> tuple[Outlet, int] | None:
+        """The outlet that an event was sent by, and the event's number; `None` when nothing comes after it, or what
+        does is no longer kept."""
+        name, _, text = event.rpartition("-")
+        outlet = self.standing if name == _STANDING else self._named.get(name)
+        number = int(text) if text.isdecimal() else 0
+        return (outlet, number) if outlet is not None and outlet.has_more(number) else None
 
     def send(self, frame: bytes) -> None:
         found = jsonrpc.parse(frame)[0]
         if found.method is msgspec.UNSET:
-            outlet = self._replies.get(b"" if found.id is msgspec.UNSET else bytes(found.id))
+            outlet = self._open.get(b"" if found.id is msgspec.UNSET else bytes(found.id))
             if outlet is not None:
                 outlet.end(frame)
             return
@@ -160,17 +109,22 @@ class Client:
         if found.method == "notifications/progress" and found.params is not msgspec.UNSET:
             outlet = self._tokens.get(bytes(jsonrpc.members(found.params)["progressToken"]))
         elif found.id is not msgspec.UNSET:  # a question to the client: to the newest of its requests that are open
-            outlet = next((reply for reply in reversed(self._replies.values()) if not reply.over), None)
-        outlet = outlet or self.stream
-        if outlet is not None and not outlet.over:
-            outlet.put(frame)
-        else:
-            self._backlog.append(frame)
+            outlet = next((reply for reply in reversed(self._open.values()) if reply.readers and not reply.over), None)
+        (self.standing if outlet is None or outlet.over else outlet).put(frame)
 
     def close(self) -> None:
-        for outlet in (*self._replies.values(), *([self.stream] if self.stream is not None else [])):
+        self.standing.end()
+        for outlet in list(self._named.values()):
             outlet.end()
+            self._forget(outlet)
 
+    def _keep(self, outlet: Outlet) -> None:
+        self._kept[outlet] = None
+        self._shelf.put(outlet, self._forget)
+        if len(self._kept) > MAX_KEPT:
+            self._forget(next(iter(self._kept)))
 
-def _event(frame: bytes) -> bytes:
-    return b"event: message\ndata: " + frame.rstrip(b"\n") + b"\n\n"
+    def _forget(self, outlet: Outlet) -> None:
+        self._named.pop(outlet.name, None)
+        self._kept.pop(outlet, None)
+        self._shelf.take(outlet)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
+import importlib
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -67,6 +70,18 @@ def is_stateless(frame: jsonrpc.Frame, request: Request) -> bool:
     return VERSION_KEY in _meta(frame) or request.headers.get(VERSION_HEADER) == STATELESS_VERSION
 
 
+def tool_name(frame: jsonrpc.Frame) -> str:
+    """Of a `tools/call`; empty when it says none."""
+    name = _member(frame, "name")
+    return name if isinstance(name, str) else ""
+
+
+def _member(frame: jsonrpc.Frame, name: str) -> Any:
+    """A member of the params; `None` when it is not there."""
+    raw = jsonrpc.members(frame.params).get(name) if frame.params is not UNSET else None
+    return jsonrpc.loose(raw) if raw is not None else None
+
+
 def progress_token(frame: jsonrpc.Frame) -> bytes:
     return bytes(_meta(frame).get("progressToken", b""))
 
@@ -82,11 +97,30 @@ def check_routing(request: Request, frame: jsonrpc.Frame) -> None:
     expected: dict[str, object] = {VERSION_HEADER: jsonrpc.value(meta[VERSION_KEY]), "mcp-method": frame.method}
     key = NAMED.get(str(frame.method))
     if key is not None and frame.params is not UNSET:
-        expected["mcp-name"] = jsonrpc.value(frame.params).get(key)
+        expected["mcp-name"] = _member(frame, key)
     for header, value in expected.items():
         given = request.headers.getlist(header)
         if len(given) != 1 or _decoded(given[0]) != value:
             raise Refused(400, HEADER_MISMATCH, f"the header {header} does not match the body", id_=id_)
+
+
+async def check_parameters(request: Request, frame: jsonrpc.Frame, schema: bytes) -> None:
+    """The same for arguments of a tool: those that its schema wants to be repeated (`x-mcp-header`).
+
+    Args:
+        schema: JSON of the tool's `inputSchema`.
+    """
+    if b'"x-mcp-header"' not in schema or frame.id is UNSET or frame.params is UNSET:
+        return
+    arguments = _member(frame, "arguments") or {}
+    await asyncio.to_thread(importlib.import_module, "mcp.shared.inbound")  # the SDK, 0.7 s
+    from mcp.shared.inbound import validate_mcp_param_headers
+
+    if not isinstance(arguments, dict):
+        return  # the call itself says so
+    fault = validate_mcp_param_headers(jsonrpc.loose(schema), arguments, request.headers)
+    if fault is not None:
+        raise Refused(400, HEADER_MISMATCH, fault.message, id_=bytes(frame.id))
 
 
 def _decoded(value: str) -> str | None:
@@ -108,4 +142,4 @@ def identity(request: Request, frame: jsonrpc.Frame) -> str:
 
 def status_of(answer: bytes) -> int:
     error = jsonrpc.parse(answer)[0].error
-    return 200 if error is UNSET else STATUS.get(jsonrpc.value(error)["code"], 200)
+    return 200 if error is UNSET else STATUS.get(jsonrpc.loose(jsonrpc.members(error)["code"]), 200)

@@ -16,7 +16,7 @@ from config.schema import Settings
 from gateway.attendance import CHANGES, PROMPTS_CHANGED, RESOURCES_CHANGED, acknowledged, stamp
 from gateway.eras import RESOURCE_NOT_FOUND, Failure, failed, finished, foreign_meta, without_nulls
 from gateway.interim import interim
-from gateway.session import Listen, Request, Session
+from gateway.session import Listen, ProgressRelay, Request, Session
 from gateway.shelves import Place, Shelves
 from gateway.upstream import Terms, Upstream
 
@@ -106,7 +106,7 @@ class Library:
         place = await self._resource(session, request, uri)
         at = (place.server, place.name)
         if begin and at not in session.subscribed:
-            answer = await self._follow(session, place)
+            answer = await self._follow(session, request, place)
             if answer is not None and answer.error is not None:
                 session.send(jsonrpc.error(request.id, answer.error.data))
                 return None
@@ -117,7 +117,7 @@ class Library:
 
     async def listen(self, session: Session, request: Request) -> bytes:
         """Stays open until the client cancels it, or leaves."""
-        wanted = jsonrpc.value(request.params).get("notifications")
+        wanted = jsonrpc.loose(request.params).get("notifications")
         if not isinstance(wanted, dict):
             raise Failure(jsonrpc.INVALID_PARAMS, "notifications must be an object")
         listen = Listen(frozenset(method for key, method in CHANGES.items() if wanted.get(key) is True))
@@ -154,7 +154,7 @@ class Library:
             place = await self._find(session, request, uri)
             if place is None or (place.server, place.name) in listen.resources:
                 return
-            answer = await self._follow(session, place)
+            answer = await self._follow(session, request, place)
         except BusError:
             return
         if answer is None or answer.error is None:
@@ -188,22 +188,23 @@ class Library:
         parts.pop("_meta", None)
         if meta is not None:
             parts["_meta"] = msgspec.Raw(meta)
+        relay = ProgressRelay(session, request)
         asked = AskServer(
             server=place.server,
             method=request.method,
             params=Blob(jsonrpc.encode({**parts, **own})),
+            progress=relay.wanted,
             session=session.name,
             capabilities=session.askable(request),
             log_level=session.level_for(request),
+            handshake=not request.stateless,
         )
         server = self._settings().proxy.upstream_servers.get(place.server)
-        return await self._upstream.ask(
-            asked,
-            Terms(request.method, True, server.overall_deadline_seconds if server is not None else SUBSCRIBE_SECONDS),
-            client=session,
-            stateless=request.stateless,
-            inputs=inputs,
-        )
+        seconds = server.overall_deadline_seconds if server is not None else SUBSCRIBE_SECONDS
+        terms = Terms(request.method, True, seconds, on_progress=relay if relay.wanted else None)
+        answer = await self._upstream.ask(asked, terms, client=session, stateless=request.stateless, inputs=inputs)
+        await relay.settle()
+        return answer
 
     def _answer(
         self,
@@ -231,14 +232,20 @@ class Library:
         uri = jsonrpc.string(parts["uri"]) if "uri" in parts else place.name
         return {**parts, "uri": self.shelves(session).public_uri(place.server, uri) if named else uri}
 
-    async def _follow(self, session: Session, place: Place) -> CallResult | None:
+    async def _follow(self, session: Session, request: Request, place: Place) -> CallResult | None:
         """Subscribes at the server, unless another subscription of this client has done so: then `None`."""
         at = (place.server, place.name)
         if session.followed.get(at):
             session.followed[at] += 1
             return None
-        request = Subscribe(session=session.name, server=place.server, uri=place.name)
-        answer: CallResult = await self._upstream.bus.ask(request, timeout=SUBSCRIBE_SECONDS)
+        subscribe = Subscribe(
+            session=session.name,
+            server=place.server,
+            uri=place.name,
+            capabilities=session.askable(request),
+            handshake=not request.stateless,
+        )
+        answer: CallResult = await self._upstream.bus.ask(subscribe, timeout=SUBSCRIBE_SECONDS)
         if answer.error is None:
             session.followed[at] = session.followed.get(at, 0) + 1
         return answer

@@ -80,7 +80,7 @@ async def joined(place: Place, start_cluster: Callable[[], None]) -> AsyncGenera
     name = f"gateway-{os.getpid()}"
     bus = Bus(Runtime(place.runtime), name)
     events = Outbox(bus)
-    watcher = ConfigWatcher(place)
+    watcher = ConfigWatcher(place, log=log)
     own_settings = SessionSettings.from_environment(os.environ)
     catalogue = CatalogueView(bus)
     settings = watcher.current.settings

@@ -18,15 +18,37 @@ class Parts:
         self._bus = bus
         self._down: set[str] = set()
 
-    async def ask(self, request: Request[R], *, timeout: float, wait: float, trace_id: str) -> R:
+    async def ask(
+        self,
+        request: Request[R],
+        *,
+        timeout: float,
+        wait: float,
+        trace_id: str,
+        actor: str = "",
+        repeat: bool = True,
+    ) -> R:
         """As `Bus.ask`; `wait` is what an actor that is still starting is given."""
-        actor = request.actor
+        name = actor or request.actor
         try:
             reply = await self._bus.ask(
-                request, timeout=timeout, trace_id=trace_id, wait=0.0 if actor in self._down else wait
+                request,
+                timeout=timeout,
+                trace_id=trace_id,
+                wait=0.0 if name in self._down else wait,
+                actor=name,
+                repeat=repeat,
             )
         except PeerUnavailable:
-            self._down.add(actor)
+            self._down.add(name)
             raise
-        self._down.discard(actor)
+        self._down.discard(name)
         return reply
+
+    def connect(self, actor: str) -> None:
+        """Opens the connection ahead of the first ask, which then finds it open."""
+        self._bus.is_connected(actor)
+
+    def is_connected(self, actor: str) -> bool:
+        """Whether the actor's end of the connection is open at this moment."""
+        return self._bus.is_connected(actor)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
-from actors.compressor.messages import Compressed
+import msgspec
+
+from actors.compressor.messages import Compressed, Page
 from actors.surfacer.messages import Surfaced
 from actors.telemetry.messages import CallEvent
 from actors.upstream.messages import (
@@ -19,21 +20,24 @@ from actors.upstream.messages import (
     UpstreamResting,
     UpstreamTimeout,
 )
+from bus import jsonrpc
 from bus.client import Bus
 from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
 from bus.message import Blob
 from bus.outbox import Outbox
+from bus.trace import new_trace_id
 from config.policy import ToolPolicy, injection_policy, tool_policy
 from config.schema import Settings
 from config.session import SessionSettings
 from gateway.call import Call, Notes, Outcome
+from gateway.compressors import Compressors
 from gateway.fallback import Fallback
 from gateway.interim import interim
 from gateway.parts import Parts
 from gateway.response import MAX_FRAME_BYTES, Response, assemble, text_result
 from gateway.selection import Selections
 from gateway.shortening import Shortening, search_argument
-from gateway.surfacing import Surfacing
+from gateway.surfacing import Preparation, Surfacing
 from gateway.upstream import Terms, Upstream
 
 _CATEGORIES: tuple[tuple[type[BusError], str], ...] = (
@@ -76,6 +80,7 @@ class Pipeline:
     def use(self, settings: Settings) -> None:
         """Takes over changed settings, from the next call on."""
         self.settings = settings
+        self.compressors.use(settings.bus.compressor_replicas)
         self._surfacing.settings = settings.surfacing
         self._surfacing.injection = injection_policy(settings, self._session)
         self._policy = lru_cache(maxsize=4096)(self._resolve)
@@ -83,9 +88,18 @@ class Pipeline:
             self._selections.settings = settings.proxy
 
     @property
+    def compressors(self) -> Compressors:
+        """All replicas of the compressor."""
+        return self._shortening.compressors
+
+    @property
     def fallback(self) -> Fallback:
         """The originals of responses that were cut here."""
         return self._shortening.fallback
+
+    async def continued(self, page: Page, session: str, find: str) -> str:
+        """The memory block that goes with a further page of a shortened response; empty when there is none."""
+        return await self._surfacing.continued(page, session, find)
 
     def _is_dedicated(self, server: str) -> bool:
         found = self.settings.proxy.upstream_servers.get(server)
@@ -96,25 +110,38 @@ class Pipeline:
 
     async def call(self, call: Call) -> Outcome:
         """The whole way of one call. Raises nothing but cancellation: what goes wrong becomes a tool error."""
-        notes = Notes(trace_id=secrets.token_hex(8))
+        notes = Notes(trace_id=new_trace_id(_traceparent(call.meta)))
         try:
             outcome = await self._call(call, notes)
         except asyncio.CancelledError:
             notes.ok, notes.error, notes.error_type = False, "cancelled", "CancelledError"
+            notes.surfacing = notes.surfacing or "cancelled"
             self._record(call, notes)
             raise
         except BusError as error:
             notes.ok, notes.error, notes.error_type = False, _category(error), type(error).__name__
+            notes.surfacing = notes.surfacing or "upstream_error"
             outcome = Outcome(text_result(error.message, is_error=True, stateless=call.stateless))
         self._record(call, notes)
         return outcome
 
     async def _call(self, call: Call, notes: Notes) -> Outcome:
         policy = self.policy(call.entry.server, call.entry.tool)
+        prepared = self._surfacing.prepare(call, policy)
+        try:
+            return await self._answered(call, policy, notes, prepared)
+        finally:
+            if prepared is not None:
+                prepared.end()
+
+    async def _answered(self, call: Call, policy: ToolPolicy, notes: Notes, prepared: Preparation | None) -> Outcome:
         answer = await self._ask_upstream(call, policy, notes)
+        if prepared is not None:
+            prepared.answered()
         notes.cached, notes.upstream_ms, notes.retries = answer.cached, answer.upstream_ms, answer.retries
         if answer.error is not None:
             notes.ok, notes.error, notes.error_type = False, "upstream_error", "RpcError"
+            notes.surfacing = policy.surfacing_skip or "upstream_error"
             return Outcome(error=answer.error.data)
         if answer.result is None:
             raise UpstreamInvalid(f"upstream {call.entry.server} answered {call.entry.tool} with nothing")
@@ -125,7 +152,7 @@ class Pipeline:
         if response.is_error:
             notes.ok, notes.error, notes.error_type = False, "upstream_error", "ToolError"
         compressed = await self._shortening.shorten(call, policy, response, notes)
-        surfaced = await self._surfacing.surface(call, policy, response, notes)
+        surfaced = await self._surfacing.surface(call, policy, response, notes, prepared)
         return Outcome(self._assemble(call, response, compressed, surfaced))
 
     def _ask_upstream(self, call: Call, policy: ToolPolicy, notes: Notes) -> Awaitable[CallResult]:
@@ -140,6 +167,7 @@ class Pipeline:
             session=call.session,
             capabilities=call.capabilities,
             log_level=call.log_level,
+            handshake=not call.stateless,
         )
         return self.upstream.ask(
             request,
@@ -171,6 +199,7 @@ class Pipeline:
             regular=response.regular,
             texts=texts,
             keep_structured=compressed is None or compressed.keep_structured,
+            stand_in=compressed.stand_in.text if compressed is not None and compressed.stand_in is not None else None,
             before=block if prepend else None,
             after=None if prepend else block,
         )
@@ -220,6 +249,14 @@ class Pipeline:
 
     def _resolve(self, server: str, tool: str) -> ToolPolicy:
         return tool_policy(self.settings, server, tool, self._session)
+
+
+def _traceparent(meta: bytes | None) -> str:
+    """The client's trace context, if it sends one."""
+    if meta is None or b'"traceparent"' not in meta:
+        return ""
+    found = jsonrpc.value(jsonrpc.members(meta).get("traceparent", msgspec.Raw(b'""')))
+    return found if isinstance(found, str) else ""
 
 
 def _category(error: BusError) -> str:

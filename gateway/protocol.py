@@ -57,17 +57,26 @@ Handler = Callable[[Session, Request], Coroutine[Any, Any, bytes | None]]
 
 
 class Protocol:
-    """Serves sessions with what the upstreams offer and with the gateway's own tools."""
+    """Serves sessions with what the upstreams offer and with the gateway's own tools.
+
+    Args:
+        lister: what shows the caller which tools there are, for messages.
+    """
 
     def __init__(
-        self, catalogue: CatalogueView, own: OwnTools, pipeline: Pipeline, max_instruction_chars: Callable[[], int]
+        self,
+        catalogue: CatalogueView,
+        own: OwnTools,
+        pipeline: Pipeline,
+        max_instruction_chars: Callable[[], int],
+        lister: str = "tools/list",
     ) -> None:
         self._catalogue = catalogue
         self._upstream = pipeline.upstream
         self._max_instruction_chars = max_instruction_chars
         self._sessions: set[Session] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        calls = Calls(catalogue, own, pipeline)
+        calls = Calls(catalogue, own, pipeline, lister)
         self._library = library = Library(pipeline.upstream, lambda: pipeline.settings)
         both: dict[str, Handler] = {
             "tools/list": calls.list,
@@ -133,6 +142,11 @@ class Protocol:
         except jsonrpc.FrameError as error:
             session.send(jsonrpc.error(error.id, jsonrpc.error_object(error.code, error.message)))
 
+    def input_schema(self, tool: str) -> bytes:
+        """JSON of the schema of an upstream's tool; empty when there is no such tool."""
+        entry = self._catalogue.find(tool)
+        return entry.input_schema if entry is not None else b""
+
     def too_long(self, session: Session) -> None:
         session.send(jsonrpc.error(b"null", jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "the message is too long")))
 
@@ -182,6 +196,8 @@ class Protocol:
     def _notified(self, session: Session, method: str, params: bytes) -> None:
         if method == "notifications/roots/list_changed":
             self._spawn(self._roots_changed(session))
+        elif method == "notifications/progress" and params[:1] == b"{":
+            session.progressed(params)
         elif method == "notifications/cancelled" and params[:1] == b"{":
             raw = jsonrpc.members(params).get("requestId")
             task = session.in_flight.get(bytes(raw)) if raw is not None else None
@@ -232,9 +248,10 @@ class Protocol:
         if not isinstance(version, str):
             raise Failure(jsonrpc.INVALID_PARAMS, "protocolVersion must be a string")
         session.initialized = True
+        session.version = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         session.capabilities = askable(bytes(params.get("capabilities", b"")))
         answer = {
-            "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+            "protocolVersion": session.version,
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER_INFO,
             "instructions": await self._instructions(),

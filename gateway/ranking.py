@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+NO_PENALTIES: Mapping[str, float] = {}
 _K1, _B = 1.2, 0.75
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _WORD = re.compile(r"[^\W_]+")
@@ -42,8 +43,12 @@ class ToolIndex:
                 self._found[word][name] = count
         self._mean = sum(self._lengths.values()) / len(self._lengths) if self._lengths else 1.0
 
-    def rank(self, query: str, most: int) -> list[tuple[str, float]]:
-        """Up to `most` tools that hold a word of the query, best first, ties by name."""
+    def rank(self, query: str, most: int, penalties: Mapping[str, float] = NO_PENALTIES) -> list[tuple[str, float]]:
+        """Up to `most` tools that hold a word of the query with their scores, best first, ties by name.
+
+        Args:
+            penalties: the share of its score that a tool loses in the order (0 to 1); the scores returned are whole.
+        """
         scores: dict[str, float] = defaultdict(float)
         for word in sorted(set(words(query))):
             holders = self._found.get(word, {})
@@ -51,4 +56,4 @@ class ToolIndex:
             for name, count in holders.items():
                 norm = _K1 * (1 - _B + _B * self._lengths[name] / self._mean)
                 scores[name] += rarity * count * (_K1 + 1) / (count + norm)
-        return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:most]
+        return sorted(scores.items(), key=lambda item: (-item[1] * (1 - penalties.get(item[0], 0.0)), item[0]))[:most]

@@ -78,6 +78,7 @@ def assemble(
     keep_structured: bool = True,
     before: str | None = None,
     after: str | None = None,
+    stand_in: str | None = None,
 ) -> bytes:
     """The result's JSON for one client.
 
@@ -86,6 +87,7 @@ def assemble(
         regular: `Response.regular`.
         texts: replacements, by position in `content`; annotations and `_meta` of a block stay.
         keep_structured: whether `structuredContent` stays.
+        stand_in: a text block behind those of the result, which says what `structuredContent` said.
         before / after: a text block of our own in front of, or behind, everything else.
     """
     untouched = regular and not texts and keep_structured and before is None and after is None
@@ -110,14 +112,16 @@ def assemble(
                 parts[key] = msgspec.Raw(meta)
         else:
             parts[key] = value
-    parts.setdefault("content", [])
+    content = parts.setdefault("content", [])
+    if stand_in is not None and isinstance(content, list):
+        content.insert(len(content) - (after is not None and "content" in members), _own_block(stand_in))
     return jsonrpc.encode(parts)
 
 
-def text_result(text: str, *, is_error: bool = False, stateless: bool = False) -> bytes:
-    """JSON of a result of our own with one text block."""
+def text_result(*texts: str, is_error: bool = False, stateless: bool = False) -> bytes:
+    """JSON of a result of our own, a text block each."""
     parts: dict[str, object] = {"resultType": "complete"} if stateless else {}
-    parts["content"] = [{"type": "text", "text": safe(text)}]
+    parts["content"] = [_own_block(text) for text in texts]
     parts["isError"] = is_error
     return jsonrpc.encode(parts)
 

@@ -14,6 +14,7 @@ from gateway.ranking import ToolIndex
 
 PASS_THROUGH = "v0-passthrough"  # noqa: S105 (a cohort's name)
 BM25 = "v1-bm25-tool-relevance"
+BM25_RISK = "v2-bm25-risk-penalty"
 NOT_REJECTED = ("disconnected",)
 """Reasons that say something about a server, not about a tool."""
 CODES = {"invalid_schema": "registration_declined"}
@@ -58,7 +59,7 @@ class Selections:
             query: what the call looks for, if known. error_type: class name, empty when it went well.
         """
         selection_id = secrets.token_hex(8)
-        features = self._features(query)
+        features, demotes = self._features(query)
         names = self._catalogue.names()
         self._events.add(
             SelectionEvent(
@@ -70,9 +71,10 @@ class Selections:
                 candidate_count=len(names),
                 reject_reasons=reject_reasons(self._catalogue.withheld),
                 candidate_features=features,
+                graph_generation=self._catalogue.graph_generation,
                 args_sha256=hashlib.sha256(arguments).hexdigest(),
                 args_chars=len(arguments.decode("utf-8", "replace")),
-                ranker_version=PASS_THROUGH if features is None else BM25,
+                ranker_version=PASS_THROUGH if features is None else BM25_RISK if demotes else BM25,
             )
         )
         self._events.add(
@@ -89,17 +91,27 @@ class Selections:
             )
         )
 
-    def _features(self, query: str) -> dict[str, dict[str, float]] | None:
-        """Rank and score of the best candidates; `None` when there is no query, or ranking is off."""
+    def _features(self, query: str) -> tuple[dict[str, dict[str, float]] | None, bool]:
+        """Rank and score of the best candidates, and whether any tool is demoted; `None` when there is no query, or
+        ranking is off."""
         ranking = self.settings.tool_relevance
         if not query or not ranking.enabled:
-            return None
+            return None, False
         if self._indexed != self._catalogue.generation:
             tools = (self._catalogue.find(name) for name in self._catalogue.names())
             self._index = ToolIndex((tool.name, f"{tool.name} {tool.description}") for tool in tools if tool)
             self._indexed = self._catalogue.generation
-        ranked = self._index.rank(query, ranking.top_n)
-        return {name: {"rank": rank, "bm25": round(score, 4)} for rank, (name, score) in enumerate(ranked, 1)}
+        penalties = self._catalogue.penalties
+        ranked = self._index.rank(query, ranking.top_n, penalties)
+        features = {
+            name: {"rank": rank, "bm25": round(score, 4)} | _demotion(score, penalties.get(name, 0.0))
+            for rank, (name, score) in enumerate(ranked, 1)
+        }
+        return features, bool(penalties)
+
+
+def _demotion(score: float, penalty: float) -> dict[str, float]:
+    return {"risk_penalty": penalty, "final": round(score * (1 - penalty), 4)} if penalty else {}
 
 
 def reject_reasons(withheld: tuple[Withheld, ...]) -> dict[str, str]:

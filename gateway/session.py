@@ -71,6 +71,7 @@ class Session:
 
     Attributes:
         initialized: it has shaken hands: it may be asked and told things.
+        version: of the protocol, as agreed on by then; empty before.
         capabilities: JSON of what it can be asked, by its handshake; empty for nothing.
         level: what `logging/setLevel` said last.
         listed: which lists it has asked for since the last notice of their change.
@@ -89,6 +90,7 @@ class Session:
         self.listed_generation: str | None = None
         self.draining = False
         self.initialized = False
+        self.version = ""
         self.capabilities = b""
         self.level = ""
         self.listed: set[str] = set()
@@ -99,6 +101,7 @@ class Session:
         self.attending: asyncio.Task[None] | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[bytes, asyncio.Future[bytes]] = {}
+        self._hearing: dict[bytes, Callable[[bytes], None]] = {}
 
     def forget(self, id_: bytes, task: asyncio.Task[None]) -> None:
         """A request is over; an id that was reused meanwhile belongs to the later one."""
@@ -115,9 +118,18 @@ class Session:
         """The log messages that a request wants of a server that is told so with each request."""
         return request.log_level if request.stateless else self.level
 
-    def ask(self, method: str, params: bytes | None) -> asyncio.Future[bytes]:
-        """Sends a request to the client: the JSON of its result, or `RpcError`. Cancelling takes it back."""
+    def ask(
+        self, method: str, params: bytes | None, on_progress: Callable[[bytes], None] | None = None
+    ) -> asyncio.Future[bytes]:
+        """Sends a request to the client: the JSON of its result, or `RpcError`. Cancelling takes it back.
+
+        Args:
+            on_progress: takes the params of each progress notification, without the token, if `params` has one.
+        """
         id_ = b'"mms-%d"' % next(self._numbers)
+        if on_progress is not None and params is not None and b'"progressToken"' in params:
+            self._hearing[id_] = on_progress
+            params = _with_token(params, id_)  # servers choose theirs by themselves, and may choose the same
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._asked[id_] = future
         future.add_done_callback(lambda done: self._settled(id_, done))
@@ -136,6 +148,13 @@ class Session:
         else:
             future.set_exception(RpcError("the client answered with nothing"))
 
+    def progressed(self, params: bytes) -> None:
+        """Takes the client's word on its progress with a request of ours."""
+        parts = jsonrpc.members(params)
+        hear = self._hearing.get(bytes(parts.pop("progressToken", b"")))
+        if hear is not None:
+            hear(jsonrpc.encode(parts))
+
     def close(self) -> None:
         for future in list(self._asked.values()):
             future.cancel()
@@ -146,9 +165,19 @@ class Session:
 
     def _settled(self, id_: bytes, future: asyncio.Future[bytes]) -> None:
         self._asked.pop(id_, None)
+        self._hearing.pop(id_, None)
         if future.cancelled() and not self.draining:
             params = b'{"requestId":' + id_ + b',"reason":"the server no longer waits for it"}'
             self.send(jsonrpc.notification("notifications/cancelled", params))
+
+
+def _with_token(params: bytes, token: bytes) -> bytes:
+    """`params` with another progress token, if there is one."""
+    parts = jsonrpc.members(params)
+    meta = jsonrpc.members(parts.get("_meta", b"{}"))
+    if "progressToken" not in meta:
+        return params
+    return jsonrpc.encode({**parts, "_meta": {**meta, "progressToken": msgspec.Raw(token)}})
 
 
 class ProgressRelay:

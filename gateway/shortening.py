@@ -24,6 +24,7 @@ from bus.message import Blob
 from bus.outbox import Outbox
 from config.policy import ToolPolicy
 from gateway.call import Call, Notes
+from gateway.compressors import Compressors
 from gateway.fallback import Fallback
 from gateway.parts import Parts
 from gateway.response import MAX_FRAME_BYTES, Response
@@ -31,8 +32,8 @@ from gateway.response import MAX_FRAME_BYTES, Response
 T = TypeVar("T", bound=msgspec.Struct)
 
 COMPRESS_TIMEOUT_SECONDS = 15.0
-FIRST_CONNECT_SECONDS = 1.0
-"""How long a large response waits for a compressor that is still starting."""
+ASSEMBLE_SECONDS = 2.0
+"""Kept of a call's own time when an external model summarises."""
 ERROR_TEXT_CHARS = 65_536
 """Longer error texts are cut, with a key to the rest; shorter ones are never touched."""
 QUERY_ARGUMENTS = ("query", "q", "search", "pattern", "keyword", "keywords", "question", "search_query", "prompt")
@@ -43,13 +44,13 @@ class Shortening:
 
     def __init__(self, parts: Parts, events: Outbox) -> None:
         self.fallback = Fallback()
-        self._parts = parts
+        self.compressors = Compressors(parts)
         self._events = events
 
     async def shorten(self, call: Call, policy: ToolPolicy, response: Response, notes: Notes) -> Compressed | None:
         """Shortens the text blocks; `None` when everything stays as it is."""
         wanted = wanted_policy(policy, response)
-        if wanted is None or not response.texts:
+        if wanted is None or not (response.texts or response.structured):
             notes.original_tokens = notes.delivered_tokens = (response.chars + 3) // 4
             return None
         started = time.perf_counter()
@@ -61,11 +62,10 @@ class Shortening:
             policy=wanted,
             query=call.context_query or search_argument(call.arguments),
             trace_id=notes.trace_id,
+            llm_seconds=llm_seconds(call, policy),
         )
         try:
-            done = await self._parts.ask(
-                request, timeout=COMPRESS_TIMEOUT_SECONDS, wait=FIRST_CONNECT_SECONDS, trace_id=notes.trace_id
-            )
+            done = await self.compressors.compress(request, COMPRESS_TIMEOUT_SECONDS + request.llm_seconds)
         except BusError as error:
             notes.degraded = "compressor"
             self._events.add(
@@ -93,6 +93,8 @@ class Shortening:
 
     def _shorten_here(self, response: Response, policy: Policy) -> Compressed:
         """The budget kept by plain cuts, since the compressor is not there."""
+        if not response.texts:
+            return self._stand_in(response, policy)
         share = max(1, len(response.texts))
         texts = [
             self.fallback.shorten(text, policy.max_chars // share, policy.max_tokens // share)
@@ -110,6 +112,31 @@ class Shortening:
             original_tokens=(response.chars + 3) // 4,
             delivered_tokens=(delivered + 3) // 4,
         )
+
+    def _stand_in(self, response: Response, policy: Policy) -> Compressed:
+        """The same for a response that says all in its structured content."""
+        whole = (response.structured or b"").decode("utf-8", "replace")
+        text = whole if policy.keep_structured else self.fallback.shorten(whole, policy.max_chars, policy.max_tokens)
+        shortened = len(text) < len(whole)
+        return Compressed(
+            texts=(),
+            keep_structured=not shortened,
+            stand_in=Blob.of(text) if shortened else None,
+            strategy="gateway:truncate" if shortened else "none",
+            original_chars=len(whole),
+            cleaned_chars=len(whole),
+            delivered_chars=len(text),
+            original_tokens=(len(whole) + 3) // 4,
+            delivered_tokens=(len(text) + 3) // 4,
+        )
+
+
+def llm_seconds(call: Call, policy: ToolPolicy) -> float:
+    """What an external model may take of the time that this call has left; 0 where none is wanted."""
+    if policy.strategy != "llm_summary":
+        return 0.0
+    left = policy.overall_deadline_seconds - (time.perf_counter() - call.started)
+    return max(0.0, min(policy.llm.llm_timeout_seconds, left - ASSEMBLE_SECONDS))
 
 
 def key_digest(key: str) -> str:

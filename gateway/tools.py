@@ -10,7 +10,7 @@ import msgspec
 from actors.compressor.messages import Page, ReadMore, SelectChunks
 from actors.surfacer.messages import ProposeMemory
 from actors.telemetry.messages import ProgressiveReadEvent
-from actors.tuner.messages import MemoryRating, RateSurfacing, Rating, Recorded, ReportCompression
+from actors.tuner.messages import KINDS, MemoryRating, RateSurfacing, Rating, Recorded, ReportCompression
 from bus import jsonrpc
 from bus.client import Bus
 from bus.errors import BusError, PeerUnavailable, Refused
@@ -139,7 +139,11 @@ DEFINITIONS = (
     definition(
         "stm_compression_feedback",
         "Report information that shortening lost (a learning signal; use read_more to get it back).",
-        {name: {"type": "string"} for name in ("server", "tool", "missing", "kind", "trace_id")},
+        {
+            **{name: {"type": "string"} for name in ("server", "tool", "missing")},
+            "kind": {"type": "string", "enum": list(KINDS)},
+            "trace_id": {"type": "string"},
+        },
         ["server", "tool", "missing"],
     ),
 )
@@ -192,8 +196,8 @@ class OwnTools:
         self._pipeline = pipeline
         self._catalogue = catalogue
         self._session = session
-        self._admin = Admin(bus, catalogue, problems)
-        self._tools: dict[str, tuple[type[Any], Callable[[Any], Awaitable[tuple[str, bool]]]]] = {
+        self._admin = Admin(bus, catalogue, problems, lambda: pipeline.compressors.names)
+        self._tools: dict[str, tuple[type[Any], Callable[..., Awaitable[tuple[Any, ...]]]]] = {
             "stm_proxy_read_more": (_ReadMore, self._read_more),
             "stm_proxy_select_chunks": (_SelectChunks, self._select_chunks),
             "stm_proxy_describe_tool": (_DescribeTool, self._describe_tool),
@@ -205,6 +209,10 @@ class OwnTools:
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools and (name not in OPTIONAL or name in self._wanted())
+
+    def names(self) -> list[str]:
+        """What is advertised."""
+        return [name for name in self._tools if name in self]
 
     def definitions(self) -> bytes:
         """Comma-separated JSON of what is advertised."""
@@ -219,11 +227,13 @@ class OwnTools:
         }
         return [name for name in OPTIONAL if shown[name]]
 
-    async def call(self, name: str, arguments: bytes, *, stateless: bool) -> bytes:
+    async def call(self, name: str, arguments: bytes, *, stateless: bool, session: str) -> bytes:
         """JSON of the tool's result; refused arguments are tool errors that name the argument, never its value."""
         contract, handler = self._tools[name]
+        blocks: list[str] = []
         try:
-            text, is_error = await handler(msgspec.json.decode(arguments, type=contract))
+            asked = msgspec.json.decode(arguments, type=contract)
+            text, is_error, *blocks = await (handler(asked, session) if contract is _ReadMore else handler(asked))
         except msgspec.MsgspecError as error:
             text, is_error = f"{name}: {error}", True
         except Refused as error:
@@ -232,14 +242,14 @@ class OwnTools:
             text, is_error = f"not available at the moment, try again: {error.message}", True
         except BusError as error:
             text, is_error = error.message, True
-        return text_result(text, is_error=is_error, stateless=stateless)
+        return text_result(text, *blocks, is_error=is_error, stateless=stateless)
 
     def _budget(self) -> tuple[int, int]:
         """Ceilings of one follow-up answer: the global ones, whatever tool the original is from."""
         policy = self._pipeline.policy("", "")
         return policy.max_chars, policy.max_tokens
 
-    async def _read_more(self, asked: _ReadMore) -> tuple[str, bool]:
+    async def _read_more(self, asked: _ReadMore, session: str) -> tuple[str | bool, ...]:
         max_chars, max_tokens = self._budget()
         if asked.key.startswith(KEY_PREFIX):
             kept = self._pipeline.fallback.read(asked.key, asked.offset, asked.limit, min(max_chars, max_tokens))
@@ -253,14 +263,16 @@ class OwnTools:
             max_chars=max_chars,
             max_tokens=max_tokens,
         )
-        return self._page(await self._bus.ask(request, timeout=ASK_TIMEOUT_SECONDS))
+        page = await self._pipeline.compressors.page(request, ASK_TIMEOUT_SECONDS)
+        block = await self._pipeline.continued(page, session, asked.find or "")
+        return (*self._page(page), block) if block else self._page(page)
 
     async def _select_chunks(self, asked: _SelectChunks) -> tuple[str, bool]:
         max_chars, max_tokens = self._budget()
         request = SelectChunks(
             key=asked.key, sections=tuple(asked.sections), max_chars=max_chars, max_tokens=max_tokens
         )
-        return self._page(await self._bus.ask(request, timeout=ASK_TIMEOUT_SECONDS))
+        return self._page(await self._pipeline.compressors.page(request, ASK_TIMEOUT_SECONDS))
 
     def _page(self, page: Page) -> tuple[str, bool]:
         if not page.is_error:
@@ -300,15 +312,32 @@ class OwnTools:
         return await self._recorded(RateSurfacing(surfacing_id=asked.surfacing_id, ratings=ratings))
 
     async def _compression_feedback(self, asked: _CompressionFeedback) -> tuple[str, bool]:
+        server, tool = self._named(asked.server, asked.tool)
         return await self._recorded(
             ReportCompression(
-                server=asked.server,
-                tool=asked.tool,
+                server=server,
+                tool=tool,
                 missing=asked.missing,
                 kind=asked.kind,
                 trace_id=asked.trace_id or "",
             )
         )
+
+    def _named(self, server: str, tool: str) -> tuple[str, str]:
+        """The upstream and its own tool name; `tool` may be the advertised name.
+
+        Raises:
+            Refused: there is no such server, or it has no such tool.
+        """
+        known = [state.name for state in self._catalogue.servers]
+        entry = self._catalogue.find(tool)
+        if entry is not None and server in (entry.server, tool.removesuffix(f"__{entry.tool}")):
+            return entry.server, entry.tool
+        if server not in known:
+            raise Refused(f"Not recorded: there is no server of this name; there are {', '.join(known) or 'none'}")
+        if not self._catalogue.has(server, tool):
+            raise Refused(f"Not recorded: {server} has no tool of this name; give it as tools/list shows it")
+        return server, tool
 
     async def _administer(self, asked: _Admin) -> tuple[str, bool]:
         return await self._admin.answer(asked.action, asked.params), False

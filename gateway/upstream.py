@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from actors.upstream.library_messages import AnswerServer, AskServer
+from actors.upstream.library_messages import AnswerServer, AskServer, ClientProgress
 from actors.upstream.messages import CallResult, CallTool, Progress
 from bus import jsonrpc
 from bus.client import Bus
@@ -98,6 +98,10 @@ class Upstream:
             result, error = None, Blob(refused.raw or _refusal("the client did not answer"))
         answer = AnswerServer(session=client.name, number=number, result=result, error=error)
         await self.bus.ask(answer, timeout=ANSWER_SECONDS)
+
+    async def progressed(self, client: Session, number: int, params: bytes) -> None:
+        """Tells a server how its client gets on with its request."""
+        await self.bus.ask(ClientProgress(session=client.name, number=number, params=params), timeout=ANSWER_SECONDS)
 
     async def refuse(self, client: Session, number: int, method: str) -> None:
         """Tells a server that its client cannot be asked this."""
@@ -233,7 +237,7 @@ def _with(request: Asked, members: dict[str, msgspec.Raw]) -> Asked:
 
 
 def _message(error: RpcError) -> str:
-    found = jsonrpc.value(error.raw) if error.raw else {}
+    found = jsonrpc.loose(error.raw) if error.raw else {}
     return str(found.get("message", "")) if isinstance(found, dict) else ""
 
 

@@ -12,7 +12,7 @@ from actors.compressor.strategies import contents, embedded, history, lines, pat
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
-SOFT_SHARE = 0.18
+SOFT_SHARE = 0.22
 """Where a lossy result should end up, as a share of the original, when what matters fits in it."""
 SOFT_LEAST = Budget(2_400, 600)
 _HEADINGS = re.compile(r"^#{1,6} \S", re.M)
@@ -24,6 +24,9 @@ _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
 }
 _TIGHTER = (0.9, 0.75, 0.5, 0.25)
 
+Summarise = Callable[[Task], Draft | str]
+"""A summary from elsewhere that fits the task's budget, or why there is none, in a word or two."""
+
 
 def soft_target(text: str, budget: Budget) -> Budget:
     """The share of the budget that a long text should need; never above the budget."""
@@ -31,12 +34,20 @@ def soft_target(text: str, budget: Budget) -> Budget:
     return budget.capped(Budget(max(share.chars, SOFT_LEAST.chars), max(share.tokens, SOFT_LEAST.tokens)))
 
 
-def shorten(task: Task, raw_kind: Kind) -> Draft:
-    """A draft that fits the task's budget, with the path of strategies that made it."""
+def shorten(task: Task, raw_kind: Kind, summarise: Summarise | None = None) -> Draft:
+    """A draft that fits the task's budget, with the path of strategies that made it.
+
+    Args:
+        summarise: what serves `llm_summary`; without it, or where it says why not, `auto` does.
+    """
     name = task.policy.strategy
     if name == "llm_summary":
+        made = summarise(task) if summarise is not None else ""
+        if isinstance(made, Draft):
+            return _keep_floor(task, raw_kind, replace(made, path=name))
         draft = _auto(task)
-        return replace(draft, path=f"llm_summary→auto:{draft.path}")
+        reason = f" ({made})" if made else ""
+        return _keep_floor(task, raw_kind, replace(draft, path=f"{name}→auto:{draft.path}{reason}"))
     draft = _auto(task) if name == "auto" else _named(name, task, raw_kind)
     if name == "auto":
         draft = replace(draft, path=f"auto:{draft.path}")
@@ -98,6 +109,11 @@ def _truncated(task: Task) -> Draft:
         if task.budget.fits(draft.text) and (draft.text.strip() or not task.text.strip()):
             return draft
     return head(task)
+
+
+def excerpt(task: Task) -> str:
+    """What matters of the text, as lines of it, in the task's budget."""
+    return _truncated(task).text
 
 
 def head(task: Task) -> Draft:

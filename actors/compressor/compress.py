@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from actors.compressor import jsontext, note
 from actors.compressor.budget import Budget, cost, estimate_tokens
-from actors.compressor.choose import clamp, head, shorten, soft_target
+from actors.compressor.choose import Summarise, clamp, head, shorten, soft_target
 from actors.compressor.clean import Cleaned, clean
 from actors.compressor.detect import Kind, detect
 from actors.compressor.messages import Compress, Compressed, Policy
@@ -27,6 +29,7 @@ _SMALLEST_SHARE = Budget(700, 160)
 _KEPT_BESIDE = 0.25
 _FLOOR_BESIDE = 0.2
 _LONGEST_COPY = 8
+_SHORT_SAID = 40
 
 Issue = Callable[[str, int], Ticket]
 """Gives the ticket of an original: its text and its time to live in seconds."""
@@ -79,18 +82,25 @@ class _Response:
     query: str
     issue: Issue
     budget: Budget
+    summarise: Summarise | None = None
     keep_structured: bool = True
     structured_ticket: Ticket | None = None
     originals: list[Original] = field(default_factory=list)
 
 
-def plan(request: Compress, issue: Issue) -> Plan:
-    """Works out the answer to a `Compress` request; never raises for any content of its texts."""
+def plan(request: Compress, issue: Issue, summarise: Summarise | None = None) -> Plan:
+    """Works out the answer to a `Compress` request; never raises for any content of its texts.
+
+    Args:
+        summarise: serves the strategy `llm_summary`.
+    """
     policy = request.policy
     budget = Budget(max(1, policy.max_chars), max(1, policy.max_tokens))
+    if not request.texts and request.structured is not None and not policy.keep_structured:
+        return _structured_only(request, issue, budget, summarise)
     texts = [read(blob) for blob in request.texts]
     structured = read(request.structured) if request.structured is not None else ""
-    response = _Response([_Block(text) for text in texts], structured, policy, request.query, issue, budget)
+    response = _Response([_Block(text) for text in texts], structured, policy, request.query, issue, budget, summarise)
     if policy.strategy != "none":
         for block in response.blocks:
             _lighten(block, response)
@@ -101,6 +111,20 @@ def plan(request: Compress, issue: Issue) -> Plan:
     keys = tuple(dict.fromkeys(original.ticket.key for original in originals))
     whole = _reply([_Block(text) for text in texts], structured, True, store_failed=True)
     return Plan(_reply(response.blocks, structured, response.keep_structured, keys), tuple(originals), whole)
+
+
+def _structured_only(request: Compress, issue: Issue, budget: Budget, summarise: Summarise | None) -> Plan:
+    """A response that says all in its structured content: above the budget, a text stands for it."""
+    structured = read(request.structured) if request.structured is not None else ""
+    kept = _reply([], structured, True)
+    if budget.fits(structured):
+        return Plan(kept, (), kept)
+    made = plan(msgspec.structs.replace(request, texts=(Blob.of(structured),), structured=None), issue, summarise)
+    text = made.reply.texts[0]
+    if text is None:
+        return Plan(kept, (), kept)
+    reply = msgspec.structs.replace(made.reply, texts=(), keep_structured=False, stand_in=text)
+    return Plan(reply, made.originals, msgspec.structs.replace(kept, store_failed=True))
 
 
 def read(blob: Blob) -> str:
@@ -152,8 +176,6 @@ def _settle_structured(response: _Response) -> None:
     copy = any(_is_copy(structured, text) for text in likely)
     if not copy and size.chars <= _KEPT_BESIDE * budget.chars and size.tokens <= _KEPT_BESIDE * budget.tokens:
         response.budget = budget.minus(structured)
-        return
-    if not copy and not response.blocks:
         return
     response.keep_structured = False
     if not copy:
@@ -232,11 +254,27 @@ def _shorten(block: _Block, room: Budget, response: _Response) -> None:
     # A slice and a table of contents say themselves how to read on; everything else leaves room for a note.
     budget = room if whole or policy.strategy == "selective" else room.minus(note.widest(ticket))
     task = Task(safe, source, kind, budget, soft_target(source, budget), response.query, policy, ticket.key, ticket.ttl)
-    draft = replace(contents.progressive(task, raw_kind), path="progressive") if whole else shorten(task, raw_kind)
+    draft = (
+        replace(contents.progressive(task, raw_kind), path="progressive")
+        if whole
+        else shorten(task, raw_kind, response.summarise)
+    )
+    if draft.noted and not room.fits(draft.text):
+        # Not even the shortest slice or table of contents fits beside its own directions.
+        draft = replace(head(task), path=f"{draft.path}→truncate")
+    if kind in (Kind.JSON, Kind.NDJSON) and not draft.text.strip():
+        draft = _smallest(task, room, raw_kind, ticket) or draft
     block.out, block.path = _finish(draft, task, room, block, ticket), draft.path
     chunk = policy.progressive.chunk_size if "progressive" in draft.path else 0
     needed = not draft.complete or bool(block.cleaned and block.cleaned.dropped)
     block.original = Original(block.raw, ticket, chunk) if needed else None
+
+
+def _smallest(task: Task, room: Budget, raw_kind: Kind, ticket: Ticket) -> Draft | None:
+    """JSON that still fits where the room for the longest note leaves none, beside a short note."""
+    left = room.minus("\n" + note.shortened("long" * (_SHORT_SAID // 4), ticket))
+    draft = shorten(replace(task, budget=left, soft=left), raw_kind)
+    return draft if jsontext.valid(draft.text) and len(draft.said) <= _SHORT_SAID else None
 
 
 def _finish(draft: Draft, task: Task, room: Budget, block: _Block, ticket: Ticket) -> str:

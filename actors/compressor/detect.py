@@ -24,6 +24,7 @@ class Kind(Enum):
     REPORT = "report"
     TABLE = "table"
     PATHS = "paths"
+    CONFIG = "config"
     MARKDOWN = "markdown"
     CODE = "code"
     PROSE = "prose"
@@ -64,6 +65,20 @@ _CODE = re.compile(
 )
 
 
+_SETTING = re.compile(
+    r"^\s*(?:- )?[\w.$/\"'@-]{1,80}(?::(?: |$)| ?= ?\S)|^\s*- \S|^\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$|^---$|^\s*[#;] ?"
+)
+_SECTION = re.compile(r"^\s*(?:\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}|(?:- )?[\w.$/\"'@-]{1,80}:)\s*$")
+_WIDE = re.compile(r"\t+| {2,}")
+_PLAN = re.compile(r"^  # \S+ (?:will be|must be|is tainted)", re.M)
+_FRAME = re.compile(
+    r"^\s+at \S|^\s+File \"|^Traceback \(|^goroutine \d|^\s+\d+: \S+::|^\S+\(0x|^\t/\S+:\d+|^Caused by: "
+    r"|^\s+\.\.\. \d+ more|^(?:\S+\.)?\w*(?:Error|Exception)\b"
+)
+_TOP = re.compile(r"(?:\A|\n[ \t]*\n)# [^\n]+\n[ \t]*\n")
+_HIT_UNDER_PATH = re.compile(r"^\d{1,7}[:-]")
+
+
 def detect(text: str) -> Kind:
     """The kind of a text. Linear in the sample, apart from one strict parse of what starts like JSON."""
     head = text[:_SAMPLE_CHARS].lstrip("\ufeff \t\r\n")
@@ -87,16 +102,26 @@ def detect(text: str) -> Kind:
     count = len(lines)
     if sum(1 for line in lines if _GREP.match(line)) >= 0.5 * count and not _STAMP.match(lines[0]):
         return Kind.GREP
+    if sum(1 for line in lines if _HIT_UNDER_PATH.match(line)) >= 0.5 * count and any(
+        _PATH.fullmatch(line) for line in lines[:3]
+    ):
+        return Kind.GREP
     if sum(1 for line in lines if _REPORT.match(line)) >= max(2, 0.15 * count):
         return Kind.REPORT
     if sum(1 for line in lines if _STAMP.match(line) or _LEVEL.search(line[:120])) >= 0.4 * count:
         return Kind.LOG
+    if sum(1 for line in lines if _FRAME.search(line)) >= 0.4 * count:
+        return Kind.LOG
+    if count >= 20 and len(_PLAN.findall(sample)) * 40 >= count:
+        return Kind.CONFIG
     if count >= 20 and sum(1 for line in lines if "/" in line and _PATH.fullmatch(line)) >= 0.8 * count:
         return Kind.PATHS
-    if delimiter(lines):
+    if delimiter(lines) or aligned(lines):
         return Kind.TABLE
+    if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and any(map(_SECTION.match, lines)):
+        return Kind.CONFIG
     code = sum(1 for line in lines if _CODE.match(line)) / count
-    headings = len(_HEADING.findall(sample))
+    headings = len(_HEADING.findall(sample)) + len(_TOP.findall(head))
     marks = len(_MARKDOWN.findall(sample)) / count
     if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         return Kind.CODE
@@ -128,6 +153,23 @@ def delimiter(lines: list[str]) -> str:
             if like >= 0.95 * len(rows) and (width >= 2 or len(rows) >= 8) and ". " not in rows[0]:
                 return mark
     return ""
+
+
+def aligned(lines: list[str]) -> bool:
+    """Whether the lines are framed cells, or columns under a header in capitals."""
+    if len(lines) < 12 or lines[0].startswith(("#", "//")):
+        return False
+    framed = sum(1 for line in lines if line.startswith(("| ", "+-", "|-")) and line.endswith(("|", "+")))
+    if framed >= 0.95 * len(lines):
+        return True
+    names = _WIDE.split(lines[0].strip())
+    names = names if len(names) >= 3 else lines[0].split()
+    if not 3 <= len(names) <= 20 or not all(name[:1].isupper() or name[:1] == "%" for name in names):
+        return False
+    capitals = sum(1 for name in names if name.isupper())
+    rows = [len(_WIDE.split(line.strip())) for line in lines[1:]]
+    alike = sum(1 for width in rows if abs(width - len(names)) <= 1)
+    return capitals >= 0.6 * len(names) or (alike >= 0.9 * len(rows) and len(names) >= 3)
 
 
 def _sample(text: str) -> list[str]:

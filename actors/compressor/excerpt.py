@@ -13,7 +13,7 @@ from enum import Enum
 from actors.compressor.budget import Budget, cost
 from actors.compressor.units import Units
 
-MUST, SALIENT, USEFUL, FILLER, NOISE = 9, 7, 5, 2, 0
+ASKED, MUST, SALIENT, USEFUL, FILLER, NOISE = 12, 9, 7, 5, 2, 0
 _LINE_END = cost("\n")
 _FENCES = ("```", "~~~")
 
@@ -100,13 +100,13 @@ def _render(units: Units, chosen: list[int], gaps: Gaps) -> Excerpt:
     parts: list[str] = []
     before = -1
     for index in chosen:
-        if index != before + 1:
+        if index != before + 1 or (index and not units.follows(index)):
             _mark(parts, units, before, index, gaps)
         parts.append(units.overrides.get(index) or units.full(index))
         before = index
     if before + 1 < len(units):
         _mark(parts, units, before, len(units), gaps)
-    if len(chosen) == len(units) and not units.overrides:
+    if len(chosen) == len(units) and not units.overrides and not units.thinned:
         return Excerpt(units.text, units.total_lines, units.total_lines, complete=True)
     kept = {line for index in chosen for line in range(units.lines[index], units.last_lines[index] + 1)}
     return Excerpt("".join(parts).rstrip(), len(kept), units.total_lines, complete=False)

@@ -46,6 +46,15 @@ def parse(text: str) -> bytes | None:
         return None
 
 
+def valid(text: str) -> bool:
+    """Whether a text is one JSON value of any type."""
+    try:
+        _raw.decode(text)
+    except _REFUSED:
+        return False
+    return True
+
+
 def minify(text: str) -> str | None:
     """The same JSON without white space between tokens; `None` where the text is not JSON."""
     data = parse(text)

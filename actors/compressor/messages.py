@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import msgspec
 
 from bus.message import Blob, Reply, Request
@@ -68,6 +71,7 @@ class Compressed(Reply, frozen=True, kw_only=True):
         keys: recall keys shown in `texts`.
         original_chars / cleaned_chars / delivered_chars: code points over all texts (and the structured copy).
         original_tokens / delivered_tokens: estimates.
+        stand_in: a text to deliver in place of the `structuredContent` of a response without texts.
         store_failed: the original could not be stored, so everything was delivered whole.
     """
 
@@ -81,6 +85,7 @@ class Compressed(Reply, frozen=True, kw_only=True):
     original_tokens: int = 0
     delivered_tokens: int = 0
     store_failed: bool = False
+    stand_in: Blob | None = None
 
 
 class Compress(Request[Compressed], frozen=True, kw_only=True):
@@ -91,6 +96,7 @@ class Compress(Request[Compressed], frozen=True, kw_only=True):
         structured: the JSON of `structuredContent`, which counts against the budget.
         query: what the agent is looking for, if known.
         trace_id: kept with the original, so that later reads group with this call.
+        llm_seconds: time that an external model may take (`llm_summary`); 0 = none is asked.
     """
 
     actor = "compressor"
@@ -104,6 +110,7 @@ class Compress(Request[Compressed], frozen=True, kw_only=True):
     policy: Policy = Policy()
     query: str = ""
     trace_id: str = ""
+    llm_seconds: float = 0.0
 
 
 class Page(Reply, frozen=True, kw_only=True):
@@ -112,6 +119,7 @@ class Page(Reply, frozen=True, kw_only=True):
     Attributes:
         text: what the agent sees (footer included).
         is_error: the key is unknown or expired, or the arguments do not fit.
+        is_unknown: nothing is kept under this key here; another replica may hold it in memory.
         server / tool / trace_id: of the call that the original came from.
         key_digest: SHA-256 prefix of the key, for telemetry (the key itself is a capability).
         offset / served / total: code points of the raw text; `served` excludes footers.
@@ -120,6 +128,7 @@ class Page(Reply, frozen=True, kw_only=True):
 
     text: Blob
     is_error: bool = False
+    is_unknown: bool = False
     server: str = ""
     tool: str = ""
     trace_id: str = ""
@@ -159,15 +168,68 @@ class SelectChunks(Request[Page], frozen=True, kw_only=True):
 
 
 class RecallStats(Reply, frozen=True, kw_only=True):
-    """The recall store: entries and bytes held, on disk and in memory only (credential-bearing)."""
+    """The recall store: entries and bytes held, on disk and in memory only (credential-bearing).
+
+    Attributes:
+        set_aside: where a damaged file was moved; several paths are separated by commas.
+        key_fault: what was wrong with `recall.key` and has been put right.
+    """
 
     entries: int = 0
     bytes: int = 0
     in_memory: int = 0
     set_aside: str = ""
+    key_fault: str = ""
+
+    @classmethod
+    def together(cls, parts: Iterable[RecallStats]) -> RecallStats:
+        """What several replicas hold."""
+        found = list(parts)
+        return cls(
+            entries=sum(part.entries for part in found),
+            bytes=sum(part.bytes for part in found),
+            in_memory=sum(part.in_memory for part in found),
+            set_aside=", ".join(part.set_aside for part in found if part.set_aside),
+            key_fault=next((part.key_fault for part in found if part.key_fault), ""),
+        )
 
 
 class GetRecallStats(Request[RecallStats], frozen=True, kw_only=True):
     actor = "compressor"
     reply = RecallStats
+    idempotent = True
+
+
+class SummaryStats(Reply, frozen=True, kw_only=True):
+    """What became of `llm_summary` since the start.
+
+    Attributes:
+        made / repeated: summaries that a model wrote, and that were known already.
+        fell_back: reason → texts that were shortened without a model.
+        resting: `model at address` whose breaker is open.
+    """
+
+    made: int = 0
+    repeated: int = 0
+    fell_back: dict[str, int] = {}
+    resting: tuple[str, ...] = ()
+
+    @classmethod
+    def together(cls, parts: Iterable[SummaryStats]) -> SummaryStats:
+        """What has become of it in several replicas."""
+        found = list(parts)
+        reasons: Counter[str] = Counter()
+        for part in found:
+            reasons.update(part.fell_back)
+        return cls(
+            made=sum(part.made for part in found),
+            repeated=sum(part.repeated for part in found),
+            fell_back=dict(reasons),
+            resting=tuple(sorted({one for part in found for one in part.resting})),
+        )
+
+
+class GetSummaryStats(Request[SummaryStats], frozen=True, kw_only=True):
+    actor = "compressor"
+    reply = SummaryStats
     idempotent = True

@@ -19,7 +19,7 @@ _FOOTER_SHARE = 0.4
 _HINTS = 6
 _HINT_CHARS = 40
 _FIND_CHARS = 4_000
-_FIND_SHARE = 0.15
+_FIND_SHARE = 0.075
 _FIND_LEAST = 800
 _PASSAGE = 520
 _AROUND = 200
@@ -86,7 +86,8 @@ def _footer(
 def find(text: str, query: str, key: str, budget: Budget) -> Slice:
     """The passages that answer `query`, best first, each with its offset and some context.
 
-    As much as is useful for a look: at most 15 % of the original and 4,000 characters, and never above the budget.
+    As much as is useful for a look: at most 7.5 % of the original, so that two looks stay below 15 %, and 4,000
+    characters, and never above the budget.
     """
     units = split(text)
     ranked = closest(text, units.starts, query, _AROUND)

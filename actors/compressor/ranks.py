@@ -13,12 +13,24 @@ _ALARMS = (
     "error", "fail", "fatal", "panic", "exception", "traceback", "critical", "severe", "emerg", "warn", "denied",
     "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
+    "●", "✖", "panicked", "exited", "backoff", "evicted", "killed", "out of memory", "\" 5", "err=", "err:",
+    "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
+    "mismatch",
 )  # fmt: skip
 _SEVERE = re.compile(
-    r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled|CrashLoopBackOff|Unhealthy|SIGSEGV|SIGKILL)\b"
+    r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled"
+    r"|CrashLoopBackOff|Unhealthy|SIGSEGV|SIGKILL)\b"
     r"|\b(?:[A-Z]\w*)?(?:Error|Exception)\b|^E  |\bpanic:|\bTraceback \(most recent|\blevel=(?:error|fatal|critical)"
     r"|\b(?:error|fatal|failed|failure)\b ?[:\[]|^(?:error|fatal)\b|\bCaused by:"
-    r"|\b[Ee]xit(?:ed)?(?: with)?(?: code| status)? [1-9]|Segmentation fault|^not ok "
+    r"|\b[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? [1-9]|Segmentation fault|^not ok |\" 5\d\d (?:\d|-)|panicked at"
+    r"|\b(?:error|err|exception|fatal|failure|panic)(?:_?(?:message|msg|code))?[\"']?\s?[:=]\s?[\"']?"
+    r"(?!null|none|false|nil|0|[\"'\s,}]|<nil>)\w"
+    r"|\bstatus=(?:[1-9]\d*/|fail)|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
+    r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
+    r"|will be destroyed|must be replaced"
+)
+_DETAIL = re.compile(
+    r"^\s*[-+>|E]?\s*(?:Expected|Received|expected|received|actual|Actual|got|want|left|right)\b[^:]{0,20}: ?\S"
 )
 _WARNING = re.compile(r"\b(?:WARN|WARNING|warning|Warning|deprecated|level=warn)")
 _QUIET = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|PASSED|level=(?:info|debug)|ok)\b|^[ID]\d{4} ")
@@ -26,11 +38,13 @@ _SUMMARY = re.compile(
     r"^=+ .{1,200} =+$|\b\d+ (?:passed|failed|tests?|errors?|warnings?|skipped)\b|^(?:Tests|Test Suites"
     r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
     r"|^(?:FAILED|ERROR) |^_{3,} .{1,200} _{3,}$|^(?:ok|FAIL|PASS)\s+\S+|^# (?:tests|pass|fail) "
-    r"|BUILD (?:FAILED|SUCCESS)|test result:"
+    r"|BUILD (?:FAILED|SUCCESS)|test result:|^Plan: |^\(\d+ rows?\)"
+    r"|\b\d+ (?:rows? in set|problems?|vulnerabilities|matches)\b"
 )
 _SUMMARY_WORDS = (
     "===", "___", " passed", " failed", " test", "tests", " error", " warning",
-    " skipped", "total", "ran ", "finished", "result", "summary", "build", "fail", "ok ", "pass", "# ",
+    " skipped", "plan: ", " row", "problem", "vulnerabilit", " matches", "total", "ran ", "finished",
+    "result", "summary", "build", "fail", "ok ", "pass", "# ",
 )  # fmt: skip
 _LEVEL = re.compile(r"\b(?:FATAL|ERROR|FAILED|CRITICAL)\b")
 _NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
@@ -53,6 +67,8 @@ _DOC = re.compile(r'^\s*(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
 _COMMENT = re.compile(r"^\s*(?://|#(?!\w)|\*|/\*|--|<!--)")
 _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
+_UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
+_BESIDE = re.compile(r"^\d{1,7}-")
 _TRACE_LINES = 40
 
 
@@ -60,7 +76,7 @@ def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
     """Units with a word of trouble: severe ones as `MUST`, warnings and mentions lower; lines of one shape alike."""
     found: dict[int, int] = {}
     known: dict[bytes, int] = {}
-    for unit in _holding(units, _ALARMS):
+    for unit in holding(units, _ALARMS):
         shape, line = shapes[unit], units.content(unit)
         # Of an exit code the number decides, and a shape has no numbers.
         rank = known.get(shape) if "exit" not in line else None
@@ -76,6 +92,8 @@ def _alarm(line: str) -> int:
     quiet = _QUIET.search(head) is not None
     if _SEVERE.search(line) and not (quiet and not _LEVEL.search(head)):
         return MUST
+    if _DETAIL.match(head):
+        return SALIENT
     if _WARNING.search(head):
         return USEFUL + 1
     return NOISE if quiet else USEFUL
@@ -84,12 +102,12 @@ def _alarm(line: str) -> int:
 def summaries(units: Units) -> list[int]:
     """Units that sum up a run: test counts, build results, section rules of a report."""
     return [
-        unit for unit in _holding(units, _SUMMARY_WORDS)
+        unit for unit in holding(units, _SUMMARY_WORDS)
         if _SUMMARY.search(units.content(unit)[:220]) and not _QUIET.search(units.content(unit)[:100])
     ]  # fmt: skip
 
 
-def _holding(units: Units, words: tuple[str, ...]) -> list[int]:
+def holding(units: Units, words: tuple[str, ...]) -> list[int]:
     """Units that hold one of the words in any case: literal searches over the whole text, so that only these few meet a
     regular expression."""
     folded = fold(units.text)
@@ -124,7 +142,7 @@ def log(units: Units) -> list[int]:
         if ranks[index] == FILLER and shape not in fresh:
             ranks[index] = USEFUL if counts[shape] > 1 else FILLER + 1
         fresh.add(shape)
-    return _ends(ranks, 5, 8)
+    return ends(ranks, 5, 8)
 
 
 def shapes_of(units: Units) -> list[bytes]:
@@ -135,15 +153,21 @@ def shapes_of(units: Units) -> list[bytes]:
 
 
 def grep(units: Units) -> list[int]:
-    """The first match of every file, both ends, then the rest from the top."""
+    """The first match of every file, or the line with its path where matches stand under it; both ends, the rest."""
     ranks = [FILLER] * len(units)
+    under = sum(1 for index in range(len(units)) if _UNDER.match(units.content(index))) >= 0.5 * len(units)
     seen: set[str] = set()
     for index in range(len(units)):
-        path = units.content(index).split(":", 1)[0]
-        if path not in seen:
+        line = units.content(index)
+        path = line.split(":", 1)[0]
+        if under:
+            ranks[index] = (
+                NOISE + 1 if line == "--" or _BESIDE.match(line) else FILLER if _UNDER.match(line) else SALIENT
+            )
+        elif path not in seen:
             seen.add(path)
             ranks[index] = SALIENT
-    return _ends(ranks, 3, 3)
+    return ends(ranks, 3, 3)
 
 
 def diff(units: Units) -> list[int]:
@@ -200,25 +224,20 @@ def markdown(units: Units) -> list[int]:
             lead = True
         elif _NOISE.match(line):
             ranks[index] = NOISE + 1
+        elif line.startswith("**") and len(line) <= 160:
+            ranks[index] = SALIENT
+            lead = True
         elif lead:
             ranks[index] = USEFUL
             lead = False
     return ranks
 
 
-def prose(units: Units) -> list[int]:
-    """The first line of each paragraph above the others, both ends, trouble."""
-    ranks = [FILLER] * len(units)
-    for index, rank in alarms(units, shapes_of(units)).items():
-        ranks[index] = min(rank, SALIENT)
-    for index in range(1, len(units)):
-        if ranks[index] == FILLER and units.lines[index] - units.lines[index - 1] > 1:
-            ranks[index] = FILLER + 1
-    return _ends(ranks, 3, 2)
-
-
 def _traces(units: Units, ranks: list[int]) -> None:
-    """Gives the lines of a stack trace the rank of the line that opens it: head and tail, not its middle."""
+    """Gives the lines of a stack trace the rank of the line that opens it: head and tail, not its middle; less of each
+    where there are many."""
+    many = sum(1 for index in range(len(units)) if ranks[index] == MUST and _opens_trace(units, index))
+    most = max(4, _TRACE_LINES // max(1, many // 2))
     index = 0
     while index < len(units):
         if ranks[index] == MUST and "Traceback" in units.content(index):
@@ -226,14 +245,16 @@ def _traces(units: Units, ranks: list[int]) -> None:
             while last < len(units) and units.content(last)[:1] in (" ", "\t"):
                 last += 1
             for at in range(index, min(last + 1, len(units))):
-                if at - index < _TRACE_LINES // 2 or last - at < _TRACE_LINES // 2:
+                if at - index < most // 2 or last - at < most // 2:
                     ranks[at] = max(ranks[at], MUST if at == last else SALIENT)
             index = last
         elif ranks[index] == MUST:
             at = index + 1
+            if at < len(units) and "panicked at" in units.content(index):
+                ranks[at] = MUST
             while (
                 at < len(units)
-                and at - index < 6
+                and at - index < min(6, most // 2 + 1)
                 and units.content(at).lstrip().startswith(("at ", "File ", "... ", "^", "|", "-->"))
             ):
                 ranks[at] = max(ranks[at], SALIENT)
@@ -241,7 +262,15 @@ def _traces(units: Units, ranks: list[int]) -> None:
         index += 1
 
 
-def _ends(ranks: list[int], first: int, last: int) -> list[int]:
+def _opens_trace(units: Units, index: int) -> bool:
+    return "Traceback" in units.content(index) or (
+        index + 1 < len(units)
+        and units.content(index + 1).lstrip().startswith(("at ", "goroutine ", "stack backtrace"))
+    )
+
+
+def ends(ranks: list[int], first: int, last: int) -> list[int]:
+    """Lifts the first and last units, which say what a text is about and how it ends."""
     for index in [*range(min(first, len(ranks))), *range(max(0, len(ranks) - last), len(ranks))]:
         ranks[index] = max(ranks[index], SALIENT)
     return ranks

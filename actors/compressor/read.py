@@ -6,9 +6,9 @@ import hashlib
 
 from actors.compressor.budget import Budget
 from actors.compressor.detect import detect
+from actors.compressor.entry import Entry
 from actors.compressor.messages import Page, ReadMore, SelectChunks
 from actors.compressor.pages import find, page, select, valid
-from actors.compressor.recall import Entry
 from actors.compressor.sections import names
 from bus.message import Blob
 
@@ -45,7 +45,7 @@ def select_chunks(request: SelectChunks, entry: Entry) -> Page:
 
 def unknown(key: str) -> Page:
     """The answer for a key that nothing is kept for."""
-    return Page(text=Blob.of(EXPIRED), is_error=True, key_digest=digest(key))
+    return Page(text=Blob.of(EXPIRED), is_error=True, is_unknown=True, key_digest=digest(key))
 
 
 def digest(key: str) -> str:

@@ -2,6 +2,9 @@
 
 Each is stored and committed before its key is shown. Keys come from the content and a secret of this installation: the
 same text has the same key, and nobody can guess one. What looks like a credential stays in memory.
+
+Each replica of the compressor owns a file of its own. What is not in it is looked for in the files of the others, so
+that a key outlives the replica that gave it.
 """
 
 from __future__ import annotations
@@ -10,8 +13,6 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import os
-import secrets as random
 import sqlite3
 import time
 import zlib
@@ -19,10 +20,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from actors.compressor import siblings
 from actors.compressor.compress import Original
+from actors.compressor.entry import Entry
 from actors.compressor.note import Ticket
+from actors.compressor.secret import installation_secret
 from bus.errors import StateError
 from bus.sqlite import Database, is_corrupt
 from config.credentials import may_hold_credential
@@ -31,6 +35,9 @@ MAX_ENTRIES = 2_000
 MAX_BYTES = 512 << 20
 MAX_MEMORY_ENTRIES = 200
 MAX_MEMORY_BYTES = 128 << 20
+MAX_SUMMARIES = 1_000
+SUMMARY_SECONDS = 86_400
+"""How long a summary is kept after its last use."""
 KEY_LETTERS = 20
 """A hundred bits of the content's HMAC, in base 32."""
 _PACK_FROM = 4_096
@@ -52,25 +59,14 @@ _MIGRATIONS = (
     CREATE TABLE bodies (key TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
     CREATE TRIGGER body_goes_along AFTER DELETE ON originals BEGIN DELETE FROM bodies WHERE key = old.key; END;
     """,
+    # What models have written about texts: the same question is not asked twice, and answered in the same bytes.
+    """
+    CREATE TABLE summaries (digest TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at REAL NOT NULL) STRICT;
+    CREATE INDEX summaries_by_expiry ON summaries (expires_at);
+    """,
 )
 _SIZE = "SELECT count(*), coalesce(sum(stored), 0) FROM originals"
-_FIND = """
-    SELECT body, packed, server, tool, trace_id, chunk, ttl, expires_at
-    FROM originals JOIN bodies USING (key) WHERE key=?
-"""
 _RENEW = "UPDATE originals SET server=?, tool=?, trace_id=?, chunk=?, ttl=?, expires_at=? WHERE key=?"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An original and the call that it came from. `chunk` is the slice length of `progressive`, else 0."""
-
-    text: str
-    server: str
-    tool: str
-    trace_id: str
-    chunk: int
-    ttl: int
 
 
 @dataclass(frozen=True)
@@ -87,10 +83,12 @@ class Recall:
 
     Args:
         state: directory of the stores; `recall.db` and `recall.key` stand in it.
+        number: of the replica; from 2 on its file is `recall-N.db`.
         clock: seconds since the epoch.
 
     Attributes:
         set_aside: where a corrupt file was moved; empty if there was none.
+        key_fault: what was wrong with `recall.key` and has been put right; empty if nothing.
 
     Raises:
         NewerState: the file was written by a newer version; it is left alone.
@@ -103,12 +101,13 @@ class Recall:
         clock: Callable[[], float] = time.time,
         max_entries: int = MAX_ENTRIES,
         max_bytes: int = MAX_BYTES,
+        number: int = 1,
     ) -> None:
-        self.path = state / "recall.db"
+        self.path = siblings.file_of(state, number)
         self._clock = clock
         self._max_entries = max_entries
         self._max_bytes = max_bytes
-        self._secret = _secret(state / "recall.key")
+        self._secret, self.key_fault = installation_secret(state / "recall.key")
         self._memory: OrderedDict[str, tuple[float, Entry]] = OrderedDict()
         self._database = Database(self.path, _MIGRATIONS)
 
@@ -150,7 +149,29 @@ class Recall:
             self._memory[key] = (now + held[1].ttl, held[1])
             return held[1]
         found: Entry | None = self._guarded(lambda: self._read(key, now))
+        if found is None:
+            found = siblings.find(self.path, key, now)
+            if found is not None:
+                adopted = Original(found.text, Ticket(key, found.ttl), found.chunk)
+                with contextlib.suppress(StateError):  # it can be read all the same, only not for longer
+                    self.put([adopted], found.server, found.tool, found.trace_id)
         return found
+
+    def summary(self, digest: str) -> str | None:
+        """The summary that was kept under `digest`, its life renewed.
+
+        Raises:
+            StateError: the store cannot be read.
+        """
+        return cast("str | None", self._guarded(lambda: self._read_summary(digest, self._clock())))
+
+    def keep_summary(self, digest: str, text: str) -> None:
+        """Keeps a summary of a text that holds no credential.
+
+        Raises:
+            StateError: it could not be stored.
+        """
+        self._guarded(lambda: self._write_summary(digest, text, self._clock()))
 
     def held(self) -> Held:
         """What the store holds now.
@@ -214,12 +235,27 @@ class Recall:
                 count, size = count - 1, size - length
 
     def _read(self, key: str, now: float) -> Entry | None:
-        row = self._db.execute(_FIND, (key,)).fetchone()
-        if row is None or row[7] < now:
-            return None
-        self._db.execute("UPDATE originals SET expires_at=? WHERE key=?", (now + row[6], key))
-        data = zlib.decompress(row[0]) if row[1] else row[0]
-        return Entry(data.decode("utf-8", "surrogatepass"), *row[2:7])
+        found = siblings.read(self._db, key, now)
+        if found is not None:
+            self._db.execute("UPDATE originals SET expires_at=? WHERE key=?", (now + found.ttl, key))
+        return found
+
+    def _read_summary(self, digest: str, now: float) -> str | None:
+        row = self._db.execute(
+            "UPDATE summaries SET expires_at=? WHERE digest=? AND expires_at>=? RETURNING text",
+            (now + SUMMARY_SECONDS, digest, now),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _write_summary(self, digest: str, text: str, now: float) -> None:
+        with self._transaction():
+            self._db.execute("DELETE FROM summaries WHERE expires_at < ?", (now,))
+            self._db.execute("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", (digest, text, now + SUMMARY_SECONDS))
+            self._db.execute(
+                "DELETE FROM summaries WHERE digest IN (SELECT digest FROM summaries "
+                "ORDER BY expires_at DESC, rowid DESC LIMIT -1 OFFSET ?)",
+                (MAX_SUMMARIES,),
+            )
 
     def _remember(self, original: Original, entry: Entry, now: float) -> None:
         self._memory.pop(original.ticket.key, None)
@@ -242,25 +278,3 @@ class Recall:
                 self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-
-
-def _secret(path: Path) -> bytes:
-    """The installation's own secret, made on first use.
-
-    Raises:
-        StateError: it can be neither read nor written.
-    """
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            found = path.read_bytes()
-            if len(found) >= 32:
-                return found
-        fresh = random.token_bytes(32)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(fresh)
-        draft.replace(path)
-    except OSError as error:
-        raise StateError(f"cannot use {path}: {error.strerror}; check the disk and permissions") from None
-    return fresh

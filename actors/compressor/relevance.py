@@ -114,9 +114,8 @@ def score(text: str, starts: Sequence[int], query: str) -> dict[int, float]:
     return scores
 
 
-def closest(text: str, starts: Sequence[int], query: str, around: int) -> list[int]:
-    """Units with a hit, best first: what counts is how many words of the query, and how rare ones, stand within
-    `around` code points of the unit."""
+def near(text: str, starts: Sequence[int], query: str, around: int) -> dict[int, float]:
+    """How many words of the query, and how rare ones, stand within `around` code points of each unit with a hit."""
     found = look_up(text, starts, query)
     places = [list(term.hits) for term in found]
     scores: dict[int, float] = {}
@@ -130,7 +129,40 @@ def closest(text: str, starts: Sequence[int], query: str, around: int) -> list[i
                 own = term.hits.get(unit, 0.0)
                 total += term.rarity * (min(own, 2.0) if own else _NEARBY * min(term.hits[units[at]], 1.0))
         scores[unit] = total
+    return scores
+
+
+def closest(text: str, starts: Sequence[int], query: str, around: int) -> list[int]:
+    """Units with a hit, those first that `near` scores best."""
+    scores = near(text, starts, query, around)
     return sorted(scores, key=lambda unit: (-scores[unit], unit))
+
+
+def window(text: str, query: str, length: int) -> int:
+    """Where the `length` code points begin that hold most words of the query; -1 where none stands anywhere."""
+    folded = fold(text)
+    found: list[tuple[int, str]] = []
+    for term in terms(query):
+        at = folded.find(term)
+        while at >= 0 and len(found) < _MOST_HITS:
+            found.append((at, term))
+            at = folded.find(term, at + len(term))
+    found.sort()
+    best, place, first = (0, 0), -1, 0
+    inside: dict[str, int] = {}
+    weight = 0
+    for last, (at, term) in enumerate(found):
+        inside[term] = inside.get(term, 0) + 1
+        weight += len(term) if inside[term] == 1 else 0
+        while first < last and found[first][0] < at + len(term) - length:
+            gone = found[first][1]
+            inside[gone] -= 1
+            weight -= len(gone) if not inside[gone] else 0
+            first += 1
+        span = at + len(term) - found[first][0]
+        if (weight, -span) > best:
+            best, place = (weight, -span), found[first][0]
+    return place
 
 
 def _hits(folded: str, starts: Sequence[int], term: str) -> dict[int, float]:

@@ -21,6 +21,7 @@ class Units:
         starts / ends: code points of each unit; `ends` leaves out the line end and blank lines after it.
         lines / last_lines: the line numbers (from 1) that each unit begins and ends in.
         total_lines: lines of the text.
+        thinned: the text only holds stretches of the source that the line numbers belong to.
         overrides: other words for a unit, e.g. a long fenced block with its middle left out.
     """
 
@@ -31,6 +32,7 @@ class Units:
     last_lines: list[int] = field(default_factory=list)
     total_lines: int = 0
     overrides: dict[int, str] = field(default_factory=dict)
+    thinned: bool = False
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -46,6 +48,15 @@ class Units:
     def at(self, position: int) -> int:
         """The unit that holds a code point."""
         return max(0, bisect_right(self.starts, position) - 1)
+
+    def follows(self, index: int) -> bool:
+        """Whether nothing of the source is missing between a unit and the one before it."""
+        # Blank lines are no units: in a stretch that was left out more is missing than those.
+        return not self.thinned or self.lines[index] - self.last_lines[index - 1] <= 1 or not self._skips(index)
+
+    def _skips(self, index: int) -> bool:
+        between = self.text.count("\n", self.ends[index - 1], self.starts[index])
+        return self.lines[index] - self.last_lines[index - 1] > between
 
     def ends_line(self, index: int) -> bool:
         return index + 1 >= len(self.starts) or self.lines[index + 1] != self.last_lines[index]

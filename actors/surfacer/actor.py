@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from actors.surfacer.events import opportunity_event, surfacing_event
+from actors.surfacer.hooks import Hooks
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.ltm_link import connector
 from actors.surfacer.ltm_reply import LtmFault
@@ -25,6 +27,7 @@ from actors.surfacer.messages import (
     GetSurfacerHealth,
     MemoryNote,
     MemoryNotes,
+    Prepare,
     Proposal,
     ProposeMemory,
     SearchMemory,
@@ -36,10 +39,11 @@ from actors.surfacer.messages import (
 from actors.surfacer.query import Query, extract
 from actors.surfacer.relevance import score
 from actors.surfacer.store import Retention, Store
-from actors.surfacer.surface import Outcome, Surfacer, decode_arguments, shape_of
-from actors.telemetry.messages import FaultEvent, OpportunityEvent, SurfacingEvent
+from actors.surfacer.surface import Surfacer
+from actors.telemetry.messages import FaultEvent
 from actors.tuner.messages import WatchTuning
 from bus.actor import Actor, Context, handles
+from bus.aside import aside_of
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused, StateError
 from bus.message import Blob
 from bus.rpc import RpcError
@@ -76,13 +80,16 @@ class SurfacerActor(Actor):
         self._surfacer: Surfacer
         self._ltm_task: asyncio.Task[Any] | None = None
         self._sampled_out = 0
+        self._aside = aside_of(place.state / EMBEDDED_INDEX)
+        self._hooks = Hooks(self, place)
 
     async def setup(self) -> None:
-        self._watcher = await asyncio.to_thread(ConfigWatcher, self._home)
+        self._watcher = await asyncio.to_thread(ConfigWatcher, self._home, log=self.log)
         settings = self._watcher.current.settings.surfacing
         loop = asyncio.get_running_loop()
         self._store = await self._on_disk(lambda: self._open_store(settings, loop))
         self._open.callback(self._store.close)
+        await asyncio.to_thread(self._hooks.tell, self._watcher.current.settings)
         self._surfacer = Surfacer(
             settings,
             self._store,
@@ -97,6 +104,8 @@ class SurfacerActor(Actor):
         self.spawn(self._sweep(), name="sweep")
 
     async def teardown(self) -> None:
+        if hasattr(self, "_surfacer"):
+            await self._surfacer.searches.close()
         await asyncio.get_running_loop().run_in_executor(self._disk, self._open.close)
         self._disk.shutdown(wait=False)
 
@@ -104,6 +113,8 @@ class SurfacerActor(Actor):
     async def surface(self, request: Surface, context: Context) -> Surfaced:
         if self._ltm_task is None:
             self._connect()
+        if request.holdout:  # a hook, which holds no lease of its own
+            self._hooks.renew_lease()
         try:
             outcome = await self._surfacer.surface(request, context.remaining())
         except asyncio.CancelledError:
@@ -112,8 +123,14 @@ class SurfacerActor(Actor):
         reply = outcome.reply
         self._record_opportunity(request, reply.reason or "surfaced", outcome.query_digest)
         if outcome.shown:
-            self.events.add(_surfacing_event(request, outcome))
+            self.events.add(surfacing_event(request, outcome))
         return reply
+
+    @handles(Prepare)
+    async def prepare(self, request: Prepare, context: Context) -> None:
+        if self._ltm_task is None:
+            self._connect()
+        await self._surfacer.prepare(request)
 
     @handles(GetShown)
     async def get_shown(self, request: GetShown, context: Context) -> ShownEvent:
@@ -127,7 +144,7 @@ class SurfacerActor(Actor):
 
     @handles(Boost)
     async def boost(self, request: Boost, context: Context) -> None:
-        ltm = self._surfacer.ltm
+        ltm = self._surfacer.searches.ltm
         if ltm is None or ltm.state != "ready":
             return
         ids = await self._on_disk(lambda: self._store.claim_boost(request.surfacing_id, request.memory_ids))
@@ -138,21 +155,21 @@ class SurfacerActor(Actor):
 
     @handles(GetSurfacerHealth)
     async def health(self, request: GetSurfacerHealth, context: Context) -> SurfacerHealth:
-        surfacer, ltm = self._surfacer, self._surfacer.ltm
+        surfacer, searches, ltm = self._surfacer, self._surfacer.searches, self._surfacer.searches.ltm
         return SurfacerHealth(
             ltm=ltm.state if ltm else "disabled" if not surfacer.settings.enabled else "down",
             ltm_kind=ltm.kind if ltm else "",
             ltm_version=ltm.abilities.version if ltm else "",
             ltm_error=ltm.error if ltm else "",
-            breaker=surfacer.breaker.state,
+            breaker=searches.breaker.state,
             score_scale=ltm.scale if ltm else "",
             mode=ltm.abilities.mode if ltm else "",
             min_score=surfacer.settings.min_score,
             counters=dict(surfacer.counters),
-            attempts=surfacer.attempts,
-            faults=surfacer.faults,
-            search_hints=surfacer.search_hints,
-            last_hints=surfacer.last_hints,
+            attempts=searches.attempts,
+            faults=searches.faults,
+            search_hints=searches.hints,
+            last_hints=searches.last_hints,
             sampled_out=self._sampled_out,
             pid=os.getpid(),
         )
@@ -165,7 +182,7 @@ class SurfacerActor(Actor):
             raise Refused("the note looks as if it held a credential, which is never stored; leave the secret out")
         ltm = await self._connected(context)
         text, told = await ltm.add(request.content, title=request.title, namespace=request.namespace, tags=request.tags)
-        self._surfacer.cache.clear()
+        self._surfacer.searches.cache.clear()
         ids = told.get("chunk_ids")
         source, namespace = str(told.get("source", "")), str(told.get("namespace", request.namespace))
         notes = tuple(
@@ -226,7 +243,7 @@ class SurfacerActor(Actor):
 
     @handles(ClearSurfacingCache)
     async def clear_cache(self, request: ClearSurfacingCache, context: Context) -> None:
-        self._surfacer.cache.clear()
+        self._surfacer.searches.cache.clear()
 
     async def _connected(self, context: Context) -> Ltm:
         """The LTM, once it is ready.
@@ -236,7 +253,7 @@ class SurfacerActor(Actor):
         """
         if self._ltm_task is None:
             self._connect()
-        ltm = self._surfacer.ltm
+        ltm = self._surfacer.searches.ltm
         if ltm is None:
             raise Refused("surfacing is off; set surfacing.enabled to true")
         remaining = context.remaining()
@@ -255,12 +272,13 @@ class SurfacerActor(Actor):
             index=self._home.state / EMBEDDED_INDEX,
             group_dir=self._home.groups,
         )
-        ltm = self._surfacer.ltm = Ltm(connect, kind)
+        ltm = self._surfacer.searches.ltm = Ltm(connect, kind)
 
         def changed() -> None:
             if ltm.state == "ready":
                 found = ltm.abilities
                 self.log.info("ltm_ready", kind=kind, server=found.name, version=found.version, mode=found.mode)
+                self.spawn(self._look_at_index(), name="look-at-index")
             else:
                 self.log.warning("ltm_down", kind=kind, error=ltm.error)
 
@@ -268,6 +286,7 @@ class SurfacerActor(Actor):
 
     async def _follow_configuration(self) -> None:
         async for loaded in self._watcher:
+            await asyncio.to_thread(self._hooks.tell, loaded.settings)
             settings, before = loaded.settings.surfacing, self._surfacer.settings
             self._surfacer.configure(settings)
             self._store.retention = _retention(settings)
@@ -275,8 +294,8 @@ class SurfacerActor(Actor):
                 self.log.info("ltm_settings_changed")
                 if self._ltm_task is not None:
                     await end((self._ltm_task,))
-                self._ltm_task = self._surfacer.ltm = None
-                self._surfacer.cache.clear()
+                self._ltm_task = self._surfacer.searches.ltm = None
+                self._surfacer.searches.cache.clear()
                 self._connect()
 
     async def _follow_tuner(self) -> None:
@@ -291,6 +310,7 @@ class SurfacerActor(Actor):
             await asyncio.sleep(_SWEEP_SECONDS)
             try:
                 await self._on_disk(self._store.sweep)
+                await self._look_at_index()
             except StateError as error:
                 self._store_failed(error.message)
 
@@ -301,20 +321,12 @@ class SurfacerActor(Actor):
         if random.random() >= settings.opportunities_sample_rate:  # noqa: S311 (a sample, no secret)
             self._sampled_out += 1
             return
-        self.events.add(
-            OpportunityEvent(
-                trace_id=request.trace_id,
-                server=request.server,
-                tool=request.tool,
-                decision=decision,
-                shape=shape_of(decode_arguments(request.arguments)),
-                response_chars=request.response_chars,
-                query_digest=query_digest,
-            )
-        )
+        self.events.add(opportunity_event(request, decision, query_digest))
 
     def _breaker_opened(self) -> None:
-        error = (self._surfacer.ltm.error if self._surfacer.ltm else "") or "searches failed or ran out of time"
+        error = (
+            self._surfacer.searches.ltm.error if self._surfacer.searches.ltm else ""
+        ) or "searches failed or ran out of time"
         self.log.warning("breaker_open", error=error)
         self.events.add(FaultEvent(component="surfacer", what="breaker_open", detail=error))
 
@@ -327,6 +339,13 @@ class SurfacerActor(Actor):
             loop.call_soon_threadsafe(self._set_aside, name)
 
         return Store(self._home.state / DATABASE, _retention(settings), on_set_aside=set_aside)
+
+    async def _look_at_index(self) -> None:
+        """The embedded LTM sets its index aside by itself and has nobody to tell but its log."""
+        found = await asyncio.to_thread(aside_of, self._home.state / EMBEDDED_INDEX)
+        for path in set(found) - set(self._aside):
+            self._set_aside(str(path))
+        self._aside = found
 
     def _set_aside(self, name: str) -> None:
         self.log.warning("store_set_aside", file=name)
@@ -353,20 +372,3 @@ def _retention(settings: SurfacingSettings) -> Retention:
     # Events are also the memory of the dedup, so they live at least as long as it looks back.
     keep = settings.stats_retention_days and max(settings.stats_retention_days, settings.dedup_ttl_seconds / 86_400)
     return Retention(settings.query_retention_days, keep)
-
-
-def _surfacing_event(request: Surface, outcome: Outcome) -> SurfacingEvent:
-    reply = outcome.reply
-    return SurfacingEvent(
-        trace_id=request.trace_id,
-        surfacing_id=outcome.surfacing_id,
-        server=request.server,
-        tool=request.tool,
-        query_digest=outcome.query_digest,
-        memory_ids=[found.memory.id for found in outcome.shown],
-        relevance=[round(found.relevance, 4) for found in outcome.shown],
-        ltm_scores=[found.memory.score for found in outcome.shown],
-        score_scale=outcome.scale,
-        injected_chars=len(reply.block.text) if reply.block else 0,
-        arm="shown" if reply.block else "withheld",
-    )

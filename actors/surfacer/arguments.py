@@ -16,14 +16,20 @@ from actors.surfacer.vocabulary import GENERIC_FOLDERS, PLAIN_COMMANDS, SEARCH_O
 PATH_KEYS = ("path", "file", "filepath", "file_path", "filename")
 SEMANTIC_KEYS = (
     "query", "q", "search", "url", "description", "title", "name", "topic", "keyword", "keywords", "pattern", "text",
-    "prompt", "question", "message", "command",
+    "prompt", "question", "message", "command", "sql", "jql",
 )  # fmt: skip
 PROJECT_KEYS = ("repo", "repository", "project", "repo_path", "cwd", "workspace", "working_directory")
 LONGEST_VALUE = 2000
 _MOST_VALUES = 40
 _DEEPEST = 4
 
-_SQL = re.compile(r"^\s*(?:select|insert\s+into|update|delete\s+from|with|create\s+table|alter\s+table)\b", re.I)
+_SQL = re.compile(
+    r"^\s*(?:select|insert\s+into|update|delete\s+from|with|create\s+table|alter\s+table)\b",
+    re.I,
+)
+_EXPLAIN = re.compile(
+    r"^\s*explain\s+(?:\([^)]*\)\s*|analyze\s+|verbose\s+)*(?=(?:select|insert|update|delete|with)\b)", re.I
+)
 _SQL_WORDS = re.compile(
     r"\b(?:select|from|where|and|or|not|in|is|null|join|left|right|inner|outer|cross|full|on|group|order|by|having|limit"
     r"|offset|insert|into|values|update|set|delete|create|alter|drop|table|view|as|asc|desc|distinct|union|all|case|when"
@@ -120,6 +126,7 @@ def semantic_text(key: str, value: str) -> tuple[str, str]:
         return _shell(value)
     if key == "url" or re.match(r"^https?://\S+$", value.strip()):
         return _url(value.strip())
+    value = _EXPLAIN.sub("", value)
     if _SQL.match(value):
         return _SQL_WORDS.sub(" ", re.sub(r"'[^']*'", " ", value)), ""
     if _JQL.search(value):

@@ -43,8 +43,10 @@ _ADDRESSES_AGENT = re.compile(
 
 def addresses_agent(memory: Memory) -> bool:
     """Whether a memory speaks to the agent (commands, role changes, forged markup) instead of stating something."""
-    text = normalise(f"{memory.text}\n{memory.hierarchy}\n{memory.source}\n{memory.namespace}")
-    return _ADDRESSES_AGENT.search(re.sub(r"\s+", " ", text)) is not None
+    text = f"{memory.text}\n{memory.hierarchy}\n{memory.source}\n{memory.namespace}"
+    # A hidden character may stand inside a word, or between two that are to be read as such.
+    readings = {normalise(text), normalise(text, " ")}
+    return any(_ADDRESSES_AGENT.search(re.sub(r"\s+", " ", reading)) for reading in readings)
 
 
 def choose(scored: Sequence[Scored], most: int) -> list[Scored]:

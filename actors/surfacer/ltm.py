@@ -69,7 +69,7 @@ class Ltm:
         self._link: Link | None = None
         self._has_scratch = True
         self._wanted = asyncio.Event()
-        self._is_ready = asyncio.Event()
+        self._readiness = asyncio.Event()
 
     async def run(self, on_change: Callable[[], None] = lambda: None) -> None:
         """Keeps the connection until cancelled.
@@ -88,7 +88,7 @@ class Ltm:
                     self.abilities = await self._learn(link)
                 self._link, self.state, self.error = link, "ready", ""
                 self._has_scratch = True
-                self._is_ready.set()
+                self._readiness.set()
                 on_change()
                 await link.closed.wait()
                 self.error = f"the connection to {self.kind} was lost"
@@ -98,7 +98,7 @@ class Ltm:
                 self.error = mask(getattr(error, "message", "")) or f"cannot start {self.kind}: {error}"
             finally:
                 self._link = None
-                self._is_ready.clear()
+                self._readiness.clear()
                 if link is not None:
                     await link.close()
             self.state = "down"
@@ -113,7 +113,7 @@ class Ltm:
         """Waits for the connection, ending a back-off pause; returns after `timeout` seconds at the latest."""
         self._wanted.set()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_ready.wait(), timeout)
+            await asyncio.wait_for(self._readiness.wait(), timeout)
 
     async def search(
         self,
@@ -195,6 +195,11 @@ class Ltm:
         if source_ref:
             params["source_ref"] = source_ref
         return text_of(await self._do(self._ready(), "candidate_propose", params, WRITE_SECONDS))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a search can begin now; false as soon as the connection is lost, before `state` says so."""
+        return self._link is not None and not self._link.closed.is_set()
 
     def _ready(self) -> Link:
         if self._link is None or self._link.closed.is_set():

@@ -16,6 +16,8 @@ from config.credentials import mask
 MOST_CHARS = 8000
 """What is read of one memory."""
 _COMPACT = re.compile(r"^\[(\d+)\] (-?\d+(?:\.\d+)?) \| (.+?)(?: > (.+))?$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t].*\n|- .*\n)*?---[ \t]*(?:\n\s*|\Z)")
+"""Properties of the file, which the first piece of a note may begin with."""
 _SCRATCH = re.compile(r"^  (\S[^:\n]{0,200}): (.+)$", re.MULTILINE)
 
 
@@ -166,8 +168,9 @@ def read_abilities(server: Mapping[str, Any], tools: Mapping[str, frozenset[str]
         told = {}
     capabilities = _dict(told.get("capabilities"))
     formats = capabilities.get("search_formats")
-    profile = _dict(capabilities.get("runtime_profile")) or _dict(told.get("runtime_profile"))
-    mode = _dict(profile.get("search")).get("effective_mode")
+    # The public server has the profile beside the capabilities, which hold only its schema version.
+    profiles = (_dict(place.get("runtime_profile")) for place in (told, capabilities))
+    mode = next((m for profile in profiles if (m := _dict(profile.get("search")).get("effective_mode"))), "")
     return Abilities(
         tools=tools,
         name=str(server.get("name", "")),
@@ -189,7 +192,7 @@ def _memories(rows: list[Any], *, content: str, given: str, pinned: bool = False
     for rank, row in enumerate(rows):
         if not isinstance(row, dict) or not isinstance(row.get(content), str):
             continue
-        text, source = row[content][:MOST_CHARS], _str(row.get("source"))
+        text, source = _FRONT_MATTER.sub("", row[content][:MOST_CHARS]), _str(row.get("source"))
         score = row.get("score")
         found.append(
             Memory(

@@ -35,6 +35,9 @@ class Surface(Request[Surfaced], frozen=True, kw_only=True):
         max_injection_chars / max_results: the session's caps; 0 = the configured ones.
         declared_writer: the tool's annotations say that it writes.
         holdout: this path takes part in the hold-out experiment (the hook).
+        prepared: id of the `Prepare` that went ahead of it, if one did.
+        patience_ms: how long the response waits for the search, at most `timeout_seconds`; 0 = that long.
+        continues: a further page of a response that has been surfaced already: the cooldown does not apply.
     """
 
     actor = "surfacer"
@@ -53,6 +56,29 @@ class Surface(Request[Surfaced], frozen=True, kw_only=True):
     declared_writer: bool = False
     is_error: bool = False
     holdout: bool = False
+    prepared: str = ""
+    patience_ms: int = 0
+    continues: bool = False
+
+
+class Prepare(Request[None], frozen=True, kw_only=True):
+    """Searches for a call whose answer is still on its way; answered when the search is over, ended when cancelled.
+
+    Attributes:
+        id: names it for the `Surface` that may follow; unique.
+        others: as of `Surface`.
+    """
+
+    actor = "surfacer"
+
+    id: str
+    server: str
+    tool: str
+    advertised: str
+    arguments: Blob
+    context_query: str = ""
+    session: str = ""
+    declared_writer: bool = False
 
 
 class ShownEvent(Reply, frozen=True, kw_only=True):

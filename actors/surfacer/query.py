@@ -17,11 +17,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from actors.surfacer.arguments import PATH_KEYS, SEMANTIC_KEYS, project_of, semantic_text, split_path, values_of
-from actors.surfacer.tokens import INFORMATIVE, Token, count, fold, rarity, tokens
+from actors.surfacer.tokens import INFORMATIVE, Script, Token, count, fold, rarity, tokens
 
 LONGEST_QUERY = 1000
 _MOST_TERMS = 48
 _PATH_FILE, _PATH_FOLDER, _PATH_ASIDE, _TOOL_NAME = 1.3, 1.0, 0.8, 0.6
+# Questions about the world, not about one's own matters, unless they say "our" or "my".
+_OF_THE_WORLD = re.compile(
+    r"^\s*(?:explain (?:how|what|why|the)|define|best|top \d+)\b"
+    r"|\b(?:difference between|history of|compared? (?:to|with)|vs\.?|versus|comparison|tutorials?|recipes?|reviews"
+    r"|tips|explained)\b"
+    r"|(?:을|를|에 대해) 설명해|비교해|추천해|について説明|を説明して|作り方|おすすめ",
+    re.IGNORECASE,
+)
+_OF_ONES_OWN = re.compile(r"\b(?:our|ours|we|us|my|mine)\b|우리|저희|내 |うちの|私たち|当社", re.IGNORECASE)
+_MIXED_RUN = re.compile(r"[\u3400-\u9fff\u3005\u30a1-\u30fa\u30fc]{2,}")
 _VARIABLE = re.compile(r"\{(tool_name|server|arg\.([\w.-]+))\}")
 
 
@@ -54,6 +64,23 @@ class Query:
     terms: tuple[Term, ...]
     project: str
     raw: str
+
+    @property
+    def is_of_the_world(self) -> bool:
+        """Whether it reads like a question of general knowledge, which notes seldom answer."""
+        return _OF_THE_WORLD.search(self.raw) is not None and _OF_ONES_OWN.search(self.raw) is None
+
+    @property
+    def search_text(self) -> str:
+        """The text for the LTM: words of scripts without spaces or with particles stand once more alone, since
+        a full-text index may hold only whole runs."""
+        if self.text.isascii():
+            return self.text
+        runs = _MIXED_RUN.findall(self.text)
+        words = [t.surface for t in tokens(self.text) if t.script is not Script.WORD and len(t.surface) > 1]
+        known = set(self.text.split())
+        added = [word for word in dict.fromkeys([*runs, *words]) if word not in known]
+        return " ".join([self.text, *added])[:LONGEST_QUERY]
 
     @property
     def digest(self) -> str:

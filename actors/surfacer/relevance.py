@@ -7,9 +7,10 @@ and the text of the memory alone:
    hold it too), more when it stands in the memory's title, heading or file name;
 2. *evidence*, the sum, must be enough by itself, from at least two words unless the only one is very rare;
 3. *coverage* is the share of the query that the evidence makes up, with long queries capped;
-4. relevance = (1 - exp(-evidence / EVIDENCE_SCALE)) * coverage ** COVERAGE_POWER, lowered for other projects.
+4. relevance = (1 - exp(-evidence / EVIDENCE_SCALE)) * coverage ** COVERAGE_POWER, lowered for other projects and for
+   questions of general knowledge.
 
-The constants were chosen on the labelled situations of tests/actors/surfacer.
+The constants were chosen on the labelled situations of tests/bench/surfacing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ COVERAGE_POWER = 0.6
 LEAST_EVIDENCE = 0.8
 LONGEST_QUERY_WEIGHT = 3.5
 OTHER_PROJECT = 0.6
+OF_THE_WORLD = 0.5
+"""Factor for questions of general knowledge: two words in common are no evidence there."""
 UNKNOWN_PROJECT = 0.9
 _TITLE_BONUS = 1.2
 _COMMONEST = 0.6
@@ -90,6 +93,7 @@ def score(query: Query, memories: Sequence[Memory], home_namespaces: frozenset[s
         is_of_project = project is not None and project.search(place) is not None
         relevance = _relevance(query, weights, row, found, is_of_project=is_of_project)
         factor = 1.0 if is_of_project else _foreign_factor(query, memory, home_namespaces)
+        factor *= OF_THE_WORLD if query.is_of_the_world else 1.0
         scored.append(Scored(memory, relevance * factor, _matched(query, row)))
     return sorted(scored, key=lambda s: (-round(s.relevance, 3), s.memory.rank))
 

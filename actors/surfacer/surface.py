@@ -9,25 +9,24 @@ import asyncio
 import random
 import secrets
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from actors.surfacer.cache import Cached, ResultCache
+from actors.surfacer.cache import Cached, Key
 from actors.surfacer.choose import addresses_agent, choose, without_twins
 from actors.surfacer.gates import Sessions
-from actors.surfacer.ltm import Ltm
-from actors.surfacer.messages import Surface, Surfaced
+from actors.surfacer.messages import Prepare, Surface, Surfaced
 from actors.surfacer.query import Query, extract
 from actors.surfacer.relevance import Scored, score
 from actors.surfacer.render import render
+from actors.surfacer.searching import Search, Searches
 from actors.surfacer.store import Event, Store
 from actors.tuner.messages import Tuning
-from bus.breaker import Breaker
-from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable, StateError
+from bus.errors import BusError, DeadlineExceeded, StateError
 from bus.message import Blob
 from config.credentials import is_credential
 from config.schema_surfacing import ContextToolSettings, SurfacingSettings
@@ -37,6 +36,10 @@ LARGEST_ARGUMENTS = 262_144
 """Bytes; larger arguments are contents, not questions, and are not looked into."""
 REPLY_SECONDS = 0.02
 """Kept back of the caller's time for the way home."""
+MOST_PREPARED = 128
+"""Results kept for calls that are still on their way."""
+MOST_AHEAD = 32
+"""Searches at once; beyond it none goes ahead of its call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,18 @@ class Outcome:
     scale: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a call asks the LTM, or the reason why it asks nothing."""
+
+    reason: str
+    query: Query | None = None
+    tool: ContextToolSettings | None = None
+    key: Key = ("", "")
+
+
 class Surfacer:
-    """The state of surfacing: sessions, breaker, result cache, tuning, counters.
+    """The state of surfacing: sessions, searches, tuning, counters.
 
     Args:
         store: what was shown.
@@ -67,11 +80,7 @@ class Surfacer:
         on_store_failure: called with the message when the store could not be used.
 
     Attributes:
-        ltm: the present connection; `None` while surfacing is off.
         counters: outcomes since start by reason, `surfaced` for a block.
-        attempts / faults: searches that reached the LTM and say something about it, and those of them that failed;
-            cancelled ones and those that met a busy LTM are left out.
-        search_hints / last_hints: warnings that came with its answers, and with the last one.
     """
 
     def __init__(
@@ -85,17 +94,11 @@ class Surfacer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
-        self.ltm: Ltm | None = None
-        self.breaker = Breaker(settings.circuit_max_failures, settings.circuit_reset_seconds, clock)
-        self.cache = ResultCache(clock)
+        self.searches = Searches(settings, on_breaker_open=on_breaker_open, clock=clock)
         self.counters: Counter[str] = Counter()
-        self.attempts = 0
-        self.faults = 0
-        self.search_hints = 0
-        self.last_hints = 0
+        self._prepared: OrderedDict[str, tuple[Key, Search]] = OrderedDict()
         self._store = store
         self._on_disk = on_disk
-        self._on_breaker_open = on_breaker_open
         self._on_store_failure = on_store_failure
         self._sessions = Sessions(clock)
         self._tuning = Tuning()
@@ -104,13 +107,12 @@ class Surfacer:
     def configure(self, settings: SurfacingSettings) -> None:
         """Takes over changed settings; sessions, breaker state and cached results stay."""
         self.settings = settings
-        self.breaker.max_failures = settings.circuit_max_failures
-        self.breaker.reset_seconds = settings.circuit_reset_seconds
+        self.searches.configure(settings)
 
     def tune(self, tuning: Tuning) -> None:
         """Takes over what feedback has changed; memories rated negative anew leave the cached results."""
         before = self._tuning.invalidated
-        self.cache.invalidate(m for m, times in tuning.invalidated.items() if times > before.get(m, 0))
+        self.searches.cache.invalidate(m for m, times in tuning.invalidated.items() if times > before.get(m, 0))
         self._tuning = tuning
 
     def min_score(self, request: Surface, tool: ContextToolSettings | None) -> float:
@@ -133,7 +135,78 @@ class Surfacer:
         self.counters[outcome.reply.reason or "surfaced"] += 1
         return outcome
 
+    async def prepare(self, request: Prepare) -> None:
+        """Searches ahead of a call's answer, unless a gate says already that there will be no memories.
+
+        Returns when the search is over. The call that follows finds it under `request.id`; when this is cancelled
+        before, the search ends too.
+        """
+        asked = self._question(request, 0)
+        if asked.query is None or self.searches.cache.get(asked.key) is not None:
+            return
+        search = self.searches.running(asked.key)
+        if search is None:
+            if self.searches.count >= MOST_AHEAD or self.searches.refusal():
+                return
+            if self._session_reason(request.session, asked.query):
+                return
+            self._sessions.spend(request.session)
+            search = self.searches.begin(asked.key, asked.query.search_text)
+        self._prepared[request.id] = asked.key, search
+        if len(self._prepared) > MOST_PREPARED:
+            self._prepared.popitem(last=False)
+        try:
+            await search.result(None)
+        except BusError:
+            return  # whoever surfaces meets the same error, and counts it
+        except asyncio.CancelledError:
+            self._prepared.pop(request.id, None)
+            raise
+
     async def _surface(self, request: Surface, remaining: float | None) -> Outcome:
+        settings = self.settings
+        asked = self._question(request, request.response_chars)
+        query, key = asked.query, asked.key
+        prepared = self._prepared.pop(request.prepared, None)
+        if query is None:
+            return _nothing(asked.reason)
+        search = prepared[1] if prepared is not None and prepared[0] == key else None
+        cached = self.searches.cache.get(key)
+        reason = self._session_reason(
+            request.session, query, is_paid=search is not None, continues=request.continues
+        ) or ("" if cached or search else self.searches.refusal())
+        if reason or request.is_error:
+            return _nothing(reason or "upstream_error", query)
+        self._sessions.remember(request.session, query.words)
+        limit = settings.timeout_seconds
+        if remaining is not None:
+            limit = min(limit, remaining - REPLY_SECONDS)
+        patience = min(limit, request.patience_ms / 1000) if request.patience_ms else limit
+        started = time.monotonic()
+        deadline = asyncio.get_running_loop().time() + limit
+        ltm_ms = 0.0
+        try:
+            if cached is None:
+                search = search or self.searches.running(key)
+                if search is None:
+                    self._sessions.spend(request.session)
+                    search = self.searches.begin(key, query.search_text)
+                cached = await search.result(None if patience >= settings.timeout_seconds else patience)
+                ltm_ms = (time.monotonic() - started) * 1000
+            # One at a time, so that two calls of a session never show the same memory.
+            async with asyncio.timeout_at(deadline), self._showing:
+                return await self._choose(request, asked.tool, query, cached, ltm_ms)
+        except (TimeoutError, DeadlineExceeded):
+            return _nothing("timeout", query, (time.monotonic() - started) * 1000)
+        except StateError as error:
+            # What cannot be written down cannot be rated, and would be shown again and again.
+            self._on_store_failure(error.message)
+            return _nothing("empty_render", query, ltm_ms)
+        except BusError:
+            return _nothing("ltm_unavailable", query, (time.monotonic() - started) * 1000)
+
+    def _question(self, request: Surface | Prepare, response_chars: int) -> _Question:
+        """The gates that need no session and no LTM, and the query; a preparation does not know the length yet."""
         settings = self.settings
         reason = static_reason(
             settings,
@@ -142,11 +215,11 @@ class Surfacer:
             advertised=request.advertised,
             declared_writer=request.declared_writer,
             upstream_enabled=True,
-            response_chars=request.response_chars,
-            has_context_query=bool(request.context_query.strip()),
+            response_chars=response_chars,
+            has_context_query=isinstance(request, Prepare) or bool(request.context_query.strip()),
         )
         if reason:
-            return _nothing(reason)
+            return _Question(reason)
         tool = context_tool(settings, server=request.server, tool=request.tool, advertised=request.advertised)
         query = extract(
             server=request.server,
@@ -157,81 +230,25 @@ class Surfacer:
             min_tokens=settings.min_query_tokens,
         )
         if query is None:
-            return _nothing("no_query")
+            return _Question("no_query")
         if is_credential(query.raw):
-            return _nothing("sensitive_query")
+            return _Question("sensitive_query")
         namespace = (tool.namespace if tool else None) or settings.default_namespace or ""
-        key = (query.digest, namespace)
-        reason = self._session_reason(request, query, self.cache.get(key))
-        if reason:
-            return _nothing(reason, query)
-        self._sessions.remember(request.session, query.words)
-        limit = settings.timeout_seconds
-        if remaining is not None:
-            limit = min(limit, remaining - REPLY_SECONDS)
-        started = time.monotonic()
-        deadline = asyncio.get_running_loop().time() + limit
-        ltm_ms = 0.0
-        try:
-            cached = self.cache.get(key)
-            if cached is None:
-                self._sessions.spend(request.session)
-                cached = await self._search(query, namespace, key, limit)
-                ltm_ms = (time.monotonic() - started) * 1000
-            # One at a time, so that two calls of a session never show the same memory.
-            async with asyncio.timeout_at(deadline), self._showing:
-                return await self._choose(request, tool, query, cached, ltm_ms)
-        except (TimeoutError, DeadlineExceeded):
-            return _nothing("timeout", query, (time.monotonic() - started) * 1000)
-        except StateError as error:
-            # What cannot be written down cannot be rated, and would be shown again and again.
-            self._on_store_failure(error.message)
-            return _nothing("empty_render", query, ltm_ms)
-        except BusError:
-            return _nothing("ltm_unavailable", query, (time.monotonic() - started) * 1000)
+        return _Question("", query, tool, (query.digest, namespace))
 
-    def _session_reason(self, request: Surface, query: Query, cached: Cached | None) -> str:
-        if self._sessions.is_repeated(request.session, query.words, self.settings.cooldown_seconds):
+    def _session_reason(self, session: str, query: Query, *, is_paid: bool = False, continues: bool = False) -> str:
+        """What the session's own past forbids.
+
+        Args:
+            is_paid: the search was counted when it was prepared.
+            continues: it is about a response that has been surfaced already.
+        """
+        settings = self.settings
+        if not continues and self._sessions.is_repeated(session, query.words, settings.cooldown_seconds):
             return "gate_cooldown"
-        if self._sessions.is_limited(request.session, self.settings.max_surfacings_per_minute):
+        if not is_paid and self._sessions.is_limited(session, settings.max_surfacings_per_minute):
             return "gate_rate_limit"
-        if cached is None and self.breaker.refuses:
-            return "circuit_open"
-        if cached is None and (self.ltm is None or self.ltm.state != "ready"):
-            return "ltm_unavailable"
-        return "upstream_error" if request.is_error else ""
-
-    async def _search(self, query: Query, namespace: str, key: tuple[str, str], limit: float) -> Cached:
-        settings, ltm = self.settings, self.ltm
-        if ltm is None:
-            raise PeerUnavailable("surfacing is off")
-        self.breaker.begin()
-        try:
-            found = await ltm.search(
-                query.text,
-                timeout=limit,
-                namespace=namespace,
-                style=settings.result_format,
-                context_window=settings.context_window_size,
-                rerank=None if settings.rerank == "none" else bool(settings.rerank),
-                session_context=settings.include_session_context,
-            )
-        except BaseException as error:
-            # A busy LTM is no failure, and a caller with less patience than the setting proves nothing.
-            impatient = isinstance(error, DeadlineExceeded) and limit < settings.timeout_seconds
-            if impatient or isinstance(error, Busy) or not isinstance(error, BusError):
-                self.breaker.abandoned()
-            else:
-                self.attempts += 1
-                self.faults += 1
-                if self.breaker.failed():
-                    self._on_breaker_open()
-            raise
-        self.attempts += 1
-        self.breaker.succeeded()
-        self.last_hints = len(found.hints)
-        self.search_hints += self.last_hints
-        return self.cache.put(key, found, settings.cache_ttl_seconds)
+        return ""
 
     async def _choose(
         self, request: Surface, tool: ContextToolSettings | None, query: Query, cached: Cached, ltm_ms: float

@@ -78,11 +78,15 @@ UNMISTAKABLE = 1.0
 """Rarity of a word that says by itself what is meant: letters and digits mixed, such as an error code."""
 
 
-def normalise(text: str) -> str:
-    """NFKC without format characters, so that width variants and hidden characters do not split words."""
+def normalise(text: str, hidden_as: str = "") -> str:
+    """NFKC without format characters, so that width variants and hidden characters do not split words.
+
+    Args:
+        hidden_as: what stands for each format character.
+    """
     if text.isascii():
         return text
-    return _FORMAT.sub("", unicodedata.normalize("NFKC", text))
+    return _FORMAT.sub(hidden_as, unicodedata.normalize("NFKC", text))
 
 
 def fold(text: str) -> str:

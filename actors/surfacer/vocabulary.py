@@ -94,6 +94,7 @@ ABBREVIATIONS = {
     "invoices": "invoic", "invoice": "invoic", "invoicing": "invoic", "queues": "queue", "queued": "queue",
     "limiter": "limit", "limits": "limit", "limiting": "limit", "limited": "limit", "limit": "limit",
     "backups": "backup", "webhooks": "webhook", "timeouts": "timeout", "locales": "local",
+    "customer": "customer", "customers": "customer",
 }  # fmt: skip
 
 # Korean, Japanese and Chinese technical words → the English stem they stand for.

@@ -73,7 +73,7 @@ class Journal:
         self.torn = False
         self._segment_bytes = segment_bytes
         self._keep_bytes = keep_bytes
-        self._keep_seconds = keep_days * 86_400 or math.inf
+        self.keep(keep_days)
         self._max_bytes = max_bytes
         self._decoder = msgspec.json.Decoder(AnyEvent)
         self._file = -1
@@ -90,6 +90,10 @@ class Journal:
     def size(self) -> int:
         """Bytes of all segments."""
         return sum(extent.size for extent in self._extents)
+
+    def keep(self, days: float) -> None:
+        """Changes after how long closed segments may be deleted; 0 = never for their age."""
+        self._keep_seconds = days * 86_400 or math.inf
 
     def open(self) -> None:
         """Finds the segments and opens the newest for appending; a torn last line is closed.

@@ -239,8 +239,8 @@ class GetStats(Request[Stats], frozen=True, kw_only=True):
     """Named statistics over a period.
 
     Attributes:
-        report: `savings`, `surfacing`, `compression`, `progressive`, `tuning`, `faults`.
-        since: ISO-8601, inclusive; empty = all.
+        report: `savings`, `surfacing`, `compression`, `progressive`, `tuning`, `faults`, `latency`.
+        since / until: ISO-8601, from (inclusive) and up to (exclusive); empty = all.
     """
 
     actor = "telemetry"
@@ -249,13 +249,69 @@ class GetStats(Request[Stats], frozen=True, kw_only=True):
 
     report: str = "savings"
     since: str = ""
+    until: str = ""
     tool: str = ""
+    server: str = ""
     by: str = "tool"
     limit: int = 10
 
 
+class FindCalls(Request[Stats], frozen=True, kw_only=True):
+    """The newest calls of a period, to find a trace id; `actors.telemetry.traces.find_calls` describes the data.
+
+    Attributes: as for `GetStats`; `failed`: only those that failed.
+    """
+
+    actor = "telemetry"
+    reply = Stats
+    idempotent = True
+
+    since: str = ""
+    until: str = ""
+    tool: str = ""
+    server: str = ""
+    failed: bool = False
+    limit: int = 20
+
+
+class GetTrace(Request[Stats], frozen=True, kw_only=True):
+    """Everything about one call; `actors.telemetry.traces.trace` describes the data.
+
+    Attributes:
+        trace_id: the whole id or its beginning; empty = the newest call.
+
+    Raises:
+        Refused: no call has this id, or several begin so.
+    """
+
+    actor = "telemetry"
+    reply = Stats
+    idempotent = True
+
+    trace_id: str = ""
+
+
+class ExportHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """How the sending of traces to one destination does, since it was switched on.
+
+    Attributes:
+        name: `otlp` or `langfuse`. host: host and port of the receiver.
+        state: `on`, `failing` (the last request failed) or `misconfigured` (nothing is sent; `error` has the fix).
+        error: one line; never an address or a secret.
+        sent / dropped / waiting: spans.
+    """
+
+    name: str
+    host: str = ""
+    state: str = "on"
+    error: str = ""
+    sent: int = 0
+    dropped: int = 0
+    waiting: int = 0
+
+
 class TelemetryHealth(Reply, frozen=True, kw_only=True):
-    """Counters since the actor started, and the state of its stores."""
+    """Counters since the actor started, the state of its stores, and of each export that is switched on."""
 
     appended: int = 0
     loaded: int = 0
@@ -265,6 +321,7 @@ class TelemetryHealth(Reply, frozen=True, kw_only=True):
     store: str = "ready"
     store_error: str = ""
     journal_bytes: int = 0
+    exports: tuple[ExportHealth, ...] = ()
 
 
 class GetTelemetryHealth(Request[TelemetryHealth], frozen=True, kw_only=True):
@@ -320,7 +377,7 @@ class LabelSelection(Request[None], frozen=True, kw_only=True):
         user_corrected: the user had to correct the choice. operator_override: the operator would have chosen another.
 
     Raises:
-        Refused: the log is off, or the selection is not in the active one. StateError: it cannot be written.
+        Refused: the log is off, or the selection is in none, rotated ones included. StateError: it cannot be written.
     """
 
     actor = "telemetry"

@@ -65,17 +65,26 @@ def run_read_only(
     if not timeout_seconds > 0:
         raise Refused(f"timeout_seconds is {timeout_seconds:g}; give a number above 0")
     with opened(path, read_only=True) as connection:
-        # The first setting takes files and network away, the second takes away the way back.
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        read_only_rules(connection)
         if started is not None:
             started(connection.interrupt)
-        with _refusals(), _time_limit(connection, timeout_seconds):
-            connection.execute(_single_statement(connection, sql))
+        with refusals(), time_limit(connection, timeout_seconds):
+            connection.execute(single_statement(connection, sql))
             return _collect(connection, max_rows)
 
 
-def _single_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+def read_only_rules(connection: duckdb.DuckDBPyConnection, *, writable: Path | None = None) -> None:
+    """Puts files and network out of reach of what runs next, apart from the one file that it may write."""
+    if writable is not None:
+        name = str(writable).replace("'", "''")
+        connection.execute(f"SET allowed_paths = ['{name}']")
+    # The first setting takes files and network away, the second takes away the way back.
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def single_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """The one statement that `sql` holds. Raises Refused when it is none that only reads."""
     statements = connection.extract_statements(sql)
     if not statements:
         raise Refused("there is no SQL statement to run; try: FROM savings_by_tool")
@@ -129,7 +138,8 @@ def _with_text_keys(value: Any) -> Any:
 
 
 @contextmanager
-def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Ends what runs in the block after so long, with DeadlineExceeded."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.daemon = True
     timer.start()
@@ -145,7 +155,8 @@ def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterat
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
+    """Turns what DuckDB says about a statement in the block into Refused."""
     try:
         yield
     except duckdb.PermissionException as error:

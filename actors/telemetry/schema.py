@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.resources import files
 from typing import Any, get_args
 
@@ -130,11 +131,13 @@ def line_columns() -> dict[str, str]:
     return found
 
 
+@cache
 def sql(name: str) -> str:
     """The text of `sql/NAME.sql`."""
     return (files("actors.telemetry") / "sql" / f"{name}.sql").read_text("utf-8")
 
 
+@cache
 def fingerprint() -> str:
     """Changes whenever a column, a comment or a view does; says that a store needs `prepare`."""
     parts = [sql("views"), repr(TABLE_COMMENTS), repr(COLUMN_COMMENTS), repr(_COLUMN_COMMENTS_BY_TABLE)]

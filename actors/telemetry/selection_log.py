@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,15 +17,15 @@ from typing import Any
 import msgspec
 
 from actors.telemetry.messages import ExecutionEvent, SelectionEvent, SelectionLabel
+from actors.telemetry.recent import RecentIds
 from bus.errors import Refused, StateError
 from config.credentials import is_credential
 from config.schema_proxy import SelectionTelemetrySettings
 
 MARKS = (b'{"kind":"selection"', b'{"kind":"execution"')
 """How the lines begin that belong here; all others belong to the event log."""
-REMEMBERED_IDS = 20_000
-"""Events are handed over at least once; a repeat is recognised among the last so many."""
 
+_SELECTION = b'"kind":"selection"'
 _decoder = msgspec.json.Decoder(SelectionEvent | ExecutionEvent)
 _selection = msgspec.json.Decoder(SelectionEvent)
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -61,8 +60,7 @@ class SelectionLog:
 
     def __init__(self, settings: SelectionTelemetrySettings, default_path: Path) -> None:
         self._default_path = default_path
-        self._known: set[str] = set()
-        self._order: deque[str] = deque()
+        self._known = RecentIds()
         self.settings = settings
         self.written = 0
         self.sampled_out = 0
@@ -103,15 +101,18 @@ class SelectionLog:
     def write(self, screened: Screened) -> None:
         """Writes and counts; never raises for a disk that fails, but counts that too."""
         for event_id in screened.ids:
-            self._remember(event_id)
+            self._known.add(event_id)
         self.sampled_out += screened.sampled_out
         self.redacted += screened.redacted
+        left = len(screened.lines)
         if screened.lines:
             try:
-                self._write(b"\n".join(screened.lines) + b"\n")
-                self.written += len(screened.lines)
+                for lines in self._parts(screened.lines):
+                    self._write(b"\n".join(lines) + b"\n")
+                    self.written += len(lines)
+                    left -= len(lines)
             except OSError:
-                self.write_errors += len(screened.lines)
+                self.write_errors += left
 
     def label(self, selection_id: str, *, user_corrected: bool, operator_override: bool) -> None:
         """Writes a label and has it on the disk before it returns. Raises as `LabelSelection`."""
@@ -120,7 +121,9 @@ class SelectionLog:
         try:
             ranker = self._ranker_of(selection_id)
             if ranker is None:
-                raise Refused(f"no selection {selection_id[:64]!r} is in {self.path}; take a selection_id from it")
+                raise Refused(
+                    f"no selection {selection_id[:64]!r} is in {self.path} or a rotated one; take one from there"
+                )
             label = SelectionLabel(
                 selection_id=selection_id,
                 user_corrected=user_corrected,
@@ -134,22 +137,29 @@ class SelectionLog:
         self.written += 1
 
     def _ranker_of(self, selection_id: str) -> str | None:
-        """The cohort of a selection in the active log; `None` when it is not there."""
-        if not self.path.exists():
-            return None
-        mark = selection_id.encode()
-        with self.path.open("rb") as file:
-            for line in file:
-                with suppress(msgspec.MsgspecError):
-                    if mark in line and (event := _selection.decode(line)).selection_id == selection_id:
-                        return event.ranker_version
+        """The cohort of a selection in the log or a rotated one; `None` when it is in none."""
+        mark = selection_id.encode("utf-8", "replace")
+        for path in (self.path, *self.backups):
+            with suppress(FileNotFoundError), path.open("rb") as file:
+                for line in file:
+                    with suppress(msgspec.MsgspecError):
+                        if mark in line and (event := _selection.decode(line)).selection_id == selection_id:
+                            return event.ranker_version
         return None
 
-    def _remember(self, event_id: str) -> None:
-        self._known.add(event_id)
-        self._order.append(event_id)
-        if len(self._order) > REMEMBERED_IDS:
-            self._known.discard(self._order.popleft())
+    def _parts(self, lines: list[bytes]) -> Iterator[list[bytes]]:
+        """The lines in portions of `max_bytes` at most; a pair that came together stays together, whatever its size."""
+        part: list[bytes] = []
+        size = 0
+        for pair in _pairs(lines):
+            length = sum(len(line) + 1 for line in pair)
+            if part and size + length > self.settings.max_bytes:
+                yield part
+                part, size = [], 0
+            part += pair
+            size += length
+        if part:
+            yield part
 
     def _write(self, data: bytes, *, sync: bool = False) -> None:
         if not self.path.parent.is_dir():
@@ -162,6 +172,7 @@ class SelectionLog:
             data = b"\n" + data
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            os.fchmod(file, 0o600)  # somebody else may have made the file
             if os.write(file, data) != len(data):
                 raise OSError(None, "the disk took only a part of the batch")
             if sync:
@@ -186,6 +197,18 @@ class SelectionLog:
 def share_of(selection_id: str) -> float:
     """A number in [0, 1) that depends on the id only, so that a pair is kept or dropped together."""
     return int.from_bytes(hashlib.sha256(selection_id.encode()).digest()[:8]) / 2**64
+
+
+def _pairs(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Each selection with what follows it up to the next one."""
+    pair: list[bytes] = []
+    for line in lines:
+        if pair and _SELECTION in line:
+            yield pair
+            pair = []
+        pair.append(line)
+    if pair:
+        yield pair
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -23,6 +23,7 @@ import duckdb
 from actors.telemetry import schema
 from actors.telemetry.database import opened
 from actors.telemetry.journal import MAX_LINE_BYTES, Extent
+from bus.aside import move_aside
 from bus.errors import StateError
 
 CHUNK_BYTES = 8 * 1024 * 1024
@@ -81,6 +82,12 @@ class Warehouse:
             f"ignore_errors = true, maximum_object_size = {2 * MAX_LINE_BYTES}, columns = {{{types}}})"
         )
 
+    def keep(self, retention_days: Mapping[str, float]) -> None:
+        """Changes how long rows stay, from the next load on; any thread may tell."""
+        if retention_days != self._retention_days:
+            self._retention_days = retention_days
+            self._next_retention = 0.0
+
     def load(self, extents: tuple[Extent, ...]) -> Progress:
         """Loads everything of `extents` that is not in the store yet.
 
@@ -106,13 +113,7 @@ class Warehouse:
         Returns:
             The new name.
         """
-        stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%S")
-        target = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
-        self.path.rename(target)
-        log = self.path.with_name(self.path.name + ".wal")
-        if log.exists():
-            log.rename(target.with_name(target.name + ".wal"))
-        return target
+        return move_aside(self.path, now)
 
     def _load_segments(
         self, connection: duckdb.DuckDBPyConnection, extents: tuple[Extent, ...], progress: Progress

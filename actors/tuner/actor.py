@@ -15,6 +15,7 @@ from actors.surfacer.messages import Boost, GetShown, ShownEvent
 from actors.telemetry.messages import CompressionFeedbackEvent, FaultEvent, FeedbackEvent, GetStats, TuningEvent
 from actors.tuner import feedback
 from actors.tuner.messages import (
+    KINDS,
     AcceptRecommendation,
     GetRecommendations,
     RateSurfacing,
@@ -67,7 +68,7 @@ class TunerActor(Actor):
         return self._watcher.current.settings.surfacing
 
     async def setup(self) -> None:
-        self._watcher = await asyncio.to_thread(ConfigWatcher, self._home)
+        self._watcher = await asyncio.to_thread(ConfigWatcher, self._home, log=self.log)
         settings = self._watcher.current.settings
         self._store = await self._in_thread(
             partial(
@@ -95,15 +96,20 @@ class TunerActor(Actor):
         ratings, refusal = _ratings_by_memory(request, shown)
         if refusal:
             return Recorded(ok=False, text=refusal)
+        trace_id = shown.trace_id or trace_id  # a rating belongs to the call that the memories were shown with
         # What is stored is also told: a caller that leaves now must not end the work half-way.
         await asyncio.shield(self.spawn(self._record(request.surfacing_id, shown, ratings, trace_id), name="rating"))
         return Recorded(ok=True, text=_thanks(request.surfacing_id, ratings), recorded=len(ratings))
 
     @handles(ReportCompression)
     async def report(self, request: ReportCompression, context: Context) -> Recorded:
+        if not self._watcher.current.settings.proxy.compression_feedback.enabled:
+            return Recorded(ok=False, text="Not recorded: compression_feedback.enabled is false in the configuration.")
         missing = screen(request.missing[:MAX_SCREENED_CHARS]).strip()[:MAX_MISSING_CHARS]
         if not missing:
             return Recorded(ok=False, text="Not recorded: `missing` is empty; say which information was lost.")
+        if request.kind not in KINDS:
+            return Recorded(ok=False, text=f"Not recorded: this kind is not known; use one of {', '.join(KINDS)}.")
         server, tool, category = (
             screen(text[:MAX_SCREENED_CHARS])[:MAX_NAME_CHARS] for text in (request.server, request.tool, request.kind)
         )

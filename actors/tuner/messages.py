@@ -12,6 +12,20 @@ Rating = Literal["helpful", "partially_helpful", "not_relevant", "already_known"
 RATINGS: tuple[str, ...] = get_args(Rating)
 
 
+Kind = Literal[
+    "truncated",
+    "truncated_example",
+    "missing_example",
+    "missing_field",
+    "missing_metadata",
+    "missing_rows",
+    "wrong_topic",
+    "other",
+]
+KINDS: tuple[str, ...] = get_args(Kind)
+"""What shortening can have lost."""
+
+
 class MemoryRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rating of one memory; an empty `memory_id` rates every memory of the event."""
 
@@ -40,7 +54,11 @@ class RateSurfacing(Request[Recorded], frozen=True, kw_only=True):
 
 
 class ReportCompression(Request[Recorded], frozen=True, kw_only=True):
-    """Stores a report of information that compression lost. `missing` is screened for credentials."""
+    """Stores a report of information that compression lost. `missing` is screened for credentials.
+
+    Attributes:
+        kind: one of `KINDS`; another one is not recorded, and the answer says so.
+    """
 
     actor = "tuner"
     reply = Recorded

@@ -30,8 +30,10 @@ from actors.upstream.messages import (
 )
 from actors.upstream.pool import Pool
 from bus.actor import Context, handles, streams
+from bus.errors import Refused
 from config.expand import expand_upstream
 from config.place import Place
+from config.problems import did_you_mean, printable
 from config.schema import Settings
 from config.watch import ConfigWatcher
 
@@ -51,11 +53,13 @@ class UpstreamActor(LibraryActor):
         self._place = place
 
     async def setup(self) -> None:
-        watcher = ConfigWatcher(self._place)
+        watcher = ConfigWatcher(self._place, log=self.log)
         client_name = os.environ.get("MMS_CLIENT_SERVER_NAME") or DEFAULT_CLIENT_SERVER_NAME
-        self._pool = Pool(self._place.state / "catalogue.json", self._place, client_name, self.log, self._rests)
-        self._pool.config_error = _config_error(watcher)
-        self._cached = CachedCalls(CacheStore(self._place.state / "cache.db", self._cache_fault), self._pool.caching)
+        self._pool = Pool(self._place, client_name, self.log, self._rests)
+        self._pool.catalogue.config_error = _config_error(watcher)
+        self._cached = CachedCalls(
+            CacheStore(self._place.state / "cache.db", self._cache_fault), self._pool.catalogue.caching
+        )
         self._bound_cache(watcher.current.settings)
         self.spawn(self._cached.open(), name="open-cache")
         await self._pool.start(watcher.current.settings)
@@ -82,6 +86,7 @@ class UpstreamActor(LibraryActor):
                 on_progress=relay,
                 capabilities=request.capabilities,
                 log_level=request.log_level,
+                handshake=request.handshake,
             )
             return self._pool.call(request.server, request.session, ask)
 
@@ -105,6 +110,7 @@ class UpstreamActor(LibraryActor):
 
     @handles(ClearCache)
     async def clear_cache(self, request: ClearCache, context: Context) -> Cleared:
+        self._check_scope(request.server, request.tool)
         return Cleared(entries=await self._cached.clear(request.server, request.tool))
 
     @handles(GetCacheStats)
@@ -127,14 +133,14 @@ class UpstreamActor(LibraryActor):
 
     @handles(GetServers)
     async def servers(self, request: GetServers, context: Context) -> Catalogue:
-        return self._pool.snapshot()
+        return self._pool.catalogue.snapshot()
 
     @streams(WatchCatalogue)
     async def watch(self, request: WatchCatalogue, context: Context) -> AsyncIterator[Catalogue]:
-        catalogue = await self._pool.first()
+        catalogue = await self._pool.catalogue.first()
         while True:
             yield catalogue
-            catalogue = await self._pool.next(catalogue.generation)
+            catalogue = await self._pool.catalogue.next(catalogue)
 
     async def _probe_tools(self) -> None:
         while True:
@@ -147,21 +153,35 @@ class UpstreamActor(LibraryActor):
 
     async def _follow(self, watcher: ConfigWatcher) -> None:
         async for loaded in watcher:
-            self._pool.config_error = _config_error(watcher)
+            self._pool.catalogue.config_error = _config_error(watcher)
             if watcher.error:
                 self.log.warning("config_unusable", error=watcher.error)
             else:
                 self.log.info("config_loaded", generation=loaded.generation)
             self._pool.apply(loaded.settings)
             self._bound_cache(loaded.settings)
-            await self._cached.review(self._pool.is_exposed)
+            await self._cached.review(self._pool.catalogue.exposes)
 
     async def _review_cache(self) -> None:
         """A tool that begins to write loses what is cached of it."""
-        generation = ""
+        catalogue = self._pool.catalogue.current
         while True:
-            generation = (await self._pool.next(generation)).generation
-            await self._cached.review(self._pool.is_exposed)
+            catalogue = await self._pool.catalogue.next(catalogue)
+            await self._cached.review(self._pool.catalogue.exposes)
+
+    def _check_scope(self, server: str, tool: str) -> None:
+        """Raises Refused when a scope names what does not exist: nothing would be cleared, and nobody would know."""
+        known = self._pool.known()
+        for name, entry in self._cached.scopes():
+            known.setdefault(name, set()).add(entry)
+        if server and server not in known:
+            what = f"there is no server {printable(server)}{did_you_mean(server, known)}"
+            raise Refused(f"{what}; `mms list` shows the servers")
+        listed = known[server] if server else {name for tools in known.values() for name in tools}
+        if tool and listed and tool not in listed:
+            where = f"server {server} has no tool" if server else "no server has a tool"
+            what = f"{where} {printable(tool)}{did_you_mean(tool, listed)}"
+            raise Refused(f"{what}; it is the server's own name for it that counts")
 
     def _bound_cache(self, settings: Settings) -> None:
         self._cached.limit(settings.proxy.cache.max_entries, settings.proxy.cache.max_bytes)

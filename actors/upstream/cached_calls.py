@@ -153,6 +153,10 @@ class CachedCalls:
                 del self._under_way[key]
         return self._store.forget(server, tool)
 
+    def scopes(self) -> list[tuple[str, str]]:
+        """The servers and tools of which something is kept."""
+        return list(self._store.tools)
+
     async def review(self, known: Callable[[str, str], bool]) -> None:
         """Drops the answers of tools that are cached no longer (they write now, or the configuration says so).
 

@@ -24,7 +24,7 @@ class Ask:
         params: JSON object.
         label: what people call it: the tool, or the method.
         read_only: it may be sent again when the server went away under it.
-        capabilities, log_level: as in `actors.upstream.messages.CallTool`.
+        capabilities, log_level, handshake: as in `actors.upstream.messages.CallTool`.
     """
 
     method: str
@@ -35,6 +35,7 @@ class Ask:
     on_progress: Callable[[Progress], None] | None = None
     capabilities: bytes = b""
     log_level: str = ""
+    handshake: bool = False
 
 
 def tool_params(params: bytes, tool: str) -> bytes:

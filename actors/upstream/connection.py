@@ -15,8 +15,9 @@ from collections.abc import Callable
 import msgspec
 
 from actors.upstream import handshake
+from actors.upstream.beginning import Manner, begin
 from actors.upstream.calling import Ask, Calls
-from actors.upstream.conversation import LISTS, Conversation
+from actors.upstream.conversation import Conversation
 from actors.upstream.kept import KeptServer
 from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
@@ -52,6 +53,7 @@ class Server:
         on_rest: called when its breaker opens, with what people shall know.
         link: the clients behind it.
         capabilities: JSON of what those can be asked by the server.
+        prefers_handshake: of the two eras, the older one is spoken if the server knows it.
         cwd: where it runs unless its settings say so; empty = the home directory.
         leaves: it is asked what it offers and ended again (the clients have processes of their own).
     """
@@ -69,6 +71,7 @@ class Server:
         on_rest: Callable[[str], None],
         link: Link,
         capabilities: bytes = b"{}",
+        prefers_handshake: bool = False,
         cwd: str = "",
         leaves: bool = False,
     ) -> None:
@@ -86,6 +89,7 @@ class Server:
         self._on_change = on_change
         self._link = link
         self._capabilities = capabilities
+        self._prefers_handshake = prefers_handshake
         self._cwd = cwd
         self._leaves = leaves
         self._calls = Calls(name)
@@ -116,6 +120,11 @@ class Server:
     def settled(self) -> bool:
         """Whether it has answered, or failed to, at least once."""
         return self.state != "starting"
+
+    @property
+    def opening(self) -> bool:
+        """Whether it is just being started for the first time, or connected to."""
+        return self._peer is None and not self.settled
 
     def describe(self, exposed: int) -> ServerState:
         peer, session, breaker = self._peer, self._session, self._resting.breaker
@@ -301,33 +310,25 @@ class Server:
             on_stderr=StderrLog(self._log, self.name),
         )
         self._peer = peer
-        try:
-            async with asyncio.timeout_at(deadline):
-                session = await handshake.open_session(
-                    peer, settings.connect_timeout_seconds, capabilities=self._capabilities, probe=self.probes
-                )
-                self._session = session
-                talk = self._conversation = Conversation(self.name, peer, session, self._link)
-                tools, warnings = await handshake.list_tools(peer, settings.connect_timeout_seconds, session.dialect)
-                for kind in LISTS if self._leaves else ():
-                    limit = settings.connect_timeout_seconds
-                    self._offers[kind], odd = await talk.try_list(kind, limit, self._capabilities)
-                    warnings += odd
-        except TimeoutError:
-            raise UpstreamUnavailable(
-                f"it did not finish its start within {settings.connect_timeout_seconds:g} s"
-            ) from None
-        except handshake.DiedOnProbe:
-            raise
-        except PeerUnavailable:
-            raise UpstreamUnavailable(self._end_text()) from None
-        self._warn(warnings)
+        begun = await begin(
+            self.name,
+            peer,
+            self._link,
+            Manner(self._capabilities, self.probes, self._prefers_handshake),
+            seconds=settings.connect_timeout_seconds,
+            deadline=deadline,
+            everything=self._leaves,
+        )
+        talk = self._conversation = begun.talk
+        session = self._session = talk.session
+        self._offers = begun.offers
+        self._warn(begun.warnings)
         self.probes = self.probes and not session.silent
-        self.tools, self.instructions, self.knows_tools = tools, session.instructions, True
+        self.tools, self.instructions, self.knows_tools = begun.tools, session.instructions, True
         self._forgiven = False
         began = time.monotonic()
         self._become("ready")
-        self._log.info("upstream_ready", server=self.name, tools=len(tools), version=session.protocol_version)
+        self._log.info("upstream_ready", server=self.name, tools=len(self.tools), version=session.protocol_version)
         if self._leaves:
             talk.announce()
             await self._drop_peer()

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from actors.upstream.connection import Server
+from actors.upstream.messages import OwnServers, ServerState
 from actors.upstream.sessions import ClientSession, OwnLink, askable
 from bus.log import Log
 from config.place import Place
@@ -38,13 +41,15 @@ class Dedicated:
         capabilities: bytes,
         max_bytes: int,
         on_rest: Callable[[str], None],
+        *,
+        prefers_handshake: bool,
     ) -> Server:
         """The session's own server.
 
         Args:
             pattern: the pool's entry of this upstream, which holds its settings and its tools.
-            capabilities: JSON of what the client declares; that of the first call counts.
-            on_rest: as for `Server`.
+            capabilities: JSON of what the client declares.
+            on_rest, prefers_handshake: as for `Server`. Of all three, what comes with the first call counts.
         """
         key = (session.id, pattern.name)
         found = self._own.get(key)
@@ -77,6 +82,7 @@ class Dedicated:
             on_rest=on_rest,
             link=OwnLink(session, declared),
             capabilities=declared,
+            prefers_handshake=prefers_handshake,
             cwd=session.cwd,
         )
         server.probes = pattern.probes
@@ -91,6 +97,25 @@ class Dedicated:
     def of(self, session: str) -> list[Server]:
         """What is running for a session."""
         return [own.server for (owner, _), own in self._own.items() if owner == session]
+
+    def describe(self, state: ServerState) -> ServerState:
+        """`state` with how the clients' own connections to that server do."""
+        states = [own.server.describe(0) for (_, name), own in self._own.items() if name == state.name]
+        if not states:
+            return state
+        down = sorted((one for one in states if one.state in ("failed", "reconnecting")), key=lambda one: one.since)
+        resting = [one for one in states if one.breaker != "closed"]
+        own = OwnServers(
+            running=len(states),
+            down=len(down),
+            resting=len(resting),
+            failures=max((one.failures for one in resting), default=0),
+            next_try_seconds=min((one.next_try_seconds for one in resting), default=0.0),
+            in_flight=sum(one.in_flight for one in states),
+            error=down[-1].error if down else "",
+            error_type=down[-1].error_type if down else "",
+        )
+        return msgspec.structs.replace(state, own=own)
 
     def end(self, session: str) -> None:
         """Ends the servers of a client that has left."""

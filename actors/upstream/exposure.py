@@ -24,6 +24,11 @@ from config.credentials import mask
 MAX_NAME = 64
 """What hosts allow, their own `mcp__<gateway>__` included."""
 DEFAULT_CLIENT_SERVER_NAME = "memtomem-stm"
+MIN_NAME = 8
+"""What an alias needs: a character of the name, a separator, six digits of its hash."""
+NO_ROOM = (
+    f"hosts allow {MAX_NAME} characters, and MMS_CLIENT_SERVER_NAME leaves none for it; give the gateway a shorter name"
+)
 CUT_MARK = " …"
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
@@ -32,14 +37,24 @@ _CUT_OFF = ("execution",)
 
 
 @dataclass(frozen=True)
+class Signal:
+    """What speaks against a tool at the moment: a reason code, and what people shall know."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class Rules:
-    """What the configuration says about one tool.
+    """What holds for one tool.
 
     Attributes:
         keeps_structure: responses are never shortened, so `outputSchema` holds for what the client sees.
         description: replaces the server's text; `None` leaves it.
         max_description: characters.
-        excluded_by: the exposure profile that does not show it; unhealthy: why it is withheld for now; empty = not.
+        excluded_by: the exposure profile that does not show it; empty = none.
+        withheld_for: why it is withheld for now; `None` = it is not.
+        demoted_for: code for which it is demoted in rankings by `penalty` (0 to 1); empty = it is not.
         adds_context_query / strips_schema: how the advertised schema differs from the server's.
     """
 
@@ -48,7 +63,9 @@ class Rules:
     description: str | None = None
     max_description: int = 4000
     excluded_by: str = ""
-    unhealthy: str = ""
+    withheld_for: Signal | None = None
+    demoted_for: str = ""
+    penalty: float = 0.0
     adds_context_query: bool = False
     strips_schema: bool = False
 
@@ -127,8 +144,10 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         raise _Unfit("sensitive_metadata", "its metadata looks as if it carried a credential")
     _check_execution(parts)
     schema = _checked_schema(parts)
-    if found.rules.unhealthy:
-        raise _Unfit("unhealthy", found.rules.unhealthy)
+    if found.rules.withheld_for is not None:
+        raise _Unfit(found.rules.withheld_for.reason, found.rules.withheld_for.detail)
+    if limit < MIN_NAME:
+        raise _Unfit("name_overflow", NO_ROOM)
     full = f"{found.prefix}__{own_name}" if found.prefix else own_name
     name = fit_name(full, limit)
     upstream_text = _text(parts.get("description"))
@@ -145,6 +164,8 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         alias_of="" if name == full else full,
         read_only=hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True,
         writes=hints.get("readOnlyHint") is False or hints.get("destructiveHint") is True,
+        flagged=found.rules.demoted_for,
+        penalty=found.rules.penalty,
     )
 
 

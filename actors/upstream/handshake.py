@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import contextlib
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -45,17 +46,36 @@ class Session:
         return isinstance(found, dict) and (not detail or found.get(detail) is True)
 
 
-async def open_session(peer: Rpc, timeout: float, *, capabilities: bytes = b"{}", probe: bool = True) -> Session:
+async def open_session(
+    peer: Rpc,
+    timeout: float,
+    *,
+    capabilities: bytes = b"{}",
+    probe: bool = True,
+    prefers_handshake: bool = False,
+) -> Session:
     """Finds the era and begins. `timeout` bounds each single request.
 
     Args:
         capabilities: JSON of what we can be asked by the server (sampling, elicitation, roots). A session that clients
             share cannot tell whose call such a request belongs to, so it declares none.
-        probe: ask with `server/discover` first.
+        probe: ask with `server/discover`.
+        prefers_handshake: but only a server that refuses the handshake. Servers that speak both eras ask their clients
+            in that of the connection, and some know only one way.
 
     Raises:
         DiedOnProbe, RpcError, PeerUnavailable, DeadlineExceeded; msgspec.MsgspecError for an answer of another shape.
     """
+    if prefers_handshake:
+        try:
+            return await _shake_hands(peer, timeout, capabilities)
+        except RpcError as refused:
+            found = None
+            with contextlib.suppress(Silent):
+                found = await discover(peer, capabilities) if probe else None
+            if found is None:
+                raise refused from None
+            return _discovered(found)
     silent = False
     if probe:
         try:
@@ -68,29 +88,36 @@ async def open_session(peer: Rpc, timeout: float, *, capabilities: bytes = b"{}"
             raise DiedOnProbe("it went away when it was asked for its protocol version") from None
         else:
             if found is not None:
-                meta = found.get("_meta")
-                info = meta.get(META + "serverInfo") if isinstance(meta, dict) else None
-                return _session(found, info, STATELESS_VERSION, STATELESS)
-    params = {
-        "protocolVersion": PROTOCOL_VERSION,
-        "capabilities": msgspec.Raw(capabilities),
-        "clientInfo": CLIENT_INFO,
-    }
+                return _discovered(found)
     try:
-        answer = jsonrpc.value(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
+        session = await _shake_hands(peer, timeout, capabilities)
     except RpcError as refused:
         if not silent or not _speaks_stateless_only(refused):
             raise
         # It was only slow: the probe has reached it first after all, and it has answered that one for good.
         return await open_session(peer, timeout, capabilities=capabilities)
+    return replace(session, silent=silent)
+
+
+async def _shake_hands(peer: Rpc, timeout: float, capabilities: bytes) -> Session:
+    params = {
+        "protocolVersion": PROTOCOL_VERSION,
+        "capabilities": msgspec.Raw(capabilities),
+        "clientInfo": CLIENT_INFO,
+    }
+    answer = jsonrpc.loose(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
     peer.notify("notifications/initialized")
     version = str(answer.get("protocolVersion", ""))
-    return _session(answer, answer.get("serverInfo"), version, HANDSHAKE, silent=silent)
+    return _session(answer, answer.get("serverInfo"), version, HANDSHAKE)
 
 
-def _session(
-    answer: dict[str, object], info: object, version: str, dialect: Dialect, *, silent: bool = False
-) -> Session:
+def _discovered(answer: dict[str, object]) -> Session:
+    meta = answer.get("_meta")
+    info = meta.get(META + "serverInfo") if isinstance(meta, dict) else None
+    return _session(answer, info, STATELESS_VERSION, STATELESS)
+
+
+def _session(answer: dict[str, object], info: object, version: str, dialect: Dialect) -> Session:
     about = info if isinstance(info, dict) else {}
     capabilities = answer.get("capabilities")
     return Session(
@@ -99,7 +126,6 @@ def _session(
         instructions=str(answer.get("instructions") or ""),
         dialect=dialect,
         capabilities=capabilities if isinstance(capabilities, dict) else {},
-        silent=silent,
     )
 
 
@@ -145,13 +171,13 @@ async def list_pages(
 
 
 def _is_method_not_found(error: RpcError) -> bool:
-    found = jsonrpc.value(error.raw) if error.raw else {}
+    found = jsonrpc.loose(error.raw) if error.raw else {}
     return isinstance(found, dict) and found.get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
 def _speaks_stateless_only(error: RpcError) -> bool:
     """Whether a server refuses the handshake because its connection is of the other era already."""
-    found = jsonrpc.value(error.raw) if error.raw else {}
+    found = jsonrpc.loose(error.raw) if error.raw else {}
     data = found.get("data") if isinstance(found, dict) else None
     supported = data.get("supported") if isinstance(data, dict) else None
     return found.get("code") == UNSUPPORTED_VERSION and isinstance(supported, list) and STATELESS_VERSION in supported

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import httpx2
 
+from actors.upstream.http_tls import make_context, unchecked
 from bus.errors import ConfigError
 from bus.rpc import RpcError
+from config.schema_tls import TlsSettings
 from config.schema_upstream import UpstreamSettings
 
 WRITE_SECONDS = 30.0
@@ -19,17 +21,21 @@ def make_client(settings: UpstreamSettings, auth: httpx2.Auth | None) -> httpx2.
     Reads certificates from disk, so it is called off the event loop.
 
     Raises:
-        ConfigError: the address or a header cannot be used.
+        ConfigError: the address, a header or a file of its TLS cannot be used.
     """
     check_address(settings.url)
     for key, value in (settings.headers or {}).items():
         if not key.isascii() or not value.isascii() or any(not char.isprintable() for char in key + value):
             raise ConfigError(f"the value of its header {key} holds characters that no HTTP header can have")
+    tls = settings.tls or TlsSettings()
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=IDLE_SECONDS)
     return httpx2.AsyncClient(
+        verify=make_context(tls),
+        mounts=unchecked(tls, limits),
         headers=settings.headers,
         auth=auth,
         timeout=httpx2.Timeout(None, connect=settings.connect_timeout_seconds, write=WRITE_SECONDS),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=IDLE_SECONDS),
+        limits=limits,
     )
 
 
@@ -54,6 +60,10 @@ def transport_text(error: Exception, url: str) -> str:
     match error:
         case httpx2.ConnectTimeout():
             return f"{origin(url)} does not answer"
+        case httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            why = str(error).partition("certificate verify failed: ")[2].partition(" (_ssl")[0] or "it is not trusted"
+            fix = "name the file of its authority in tls.ca_file, if that is one of your own"
+            return f"the certificate of {origin(url)} does not convince: {why}; {fix}"
         case httpx2.ConnectError():
             return f"cannot connect to {origin(url)}: {str(error).splitlines()[0] if str(error) else 'refused'}"
         case _:

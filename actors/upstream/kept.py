@@ -45,6 +45,7 @@ def fingerprint(settings: UpstreamSettings) -> str:
         settings.cwd,
         settings.url,
         sorted((settings.headers or {}).items()),
+        *((settings.tls,) if settings.tls is not None else ()),
     )
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
@@ -84,6 +85,8 @@ class Kept:
         self._path = path
         self._log = log
         self._servers: dict[str, KeptServer] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._stale = False
 
     async def open(self) -> None:
         try:
@@ -97,14 +100,25 @@ class Kept:
         return found if found is not None and found.connection == fingerprint(settings) else None
 
     def update(self, servers: dict[str, KeptServer]) -> None:
-        """Writes the servers down, if they have changed."""
+        """Has the servers written down, if they have changed; `close` waits for that."""
         if {name: _plain(one) for name, one in servers.items()} == {n: _plain(one) for n, one in self._servers.items()}:
             return
         self._servers = servers
-        try:
-            save(self._path, servers)
-        except OSError as error:
-            self._log.warning("kept_catalogue_not_written", error=str(error))
+        self._stale = True
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def close(self) -> None:
+        if self._writing is not None:
+            await self._writing
+
+    async def _write(self) -> None:
+        while self._stale:
+            self._stale = False
+            try:
+                await asyncio.to_thread(save, self._path, self._servers)
+            except OSError as error:
+                self._log.warning("kept_catalogue_not_written", error=str(error))
 
 
 def _plain(server: KeptServer) -> tuple[str, bool, list[bytes]]:

@@ -12,6 +12,7 @@ from actors.upstream.library_messages import (
     AnswerServer,
     AskServer,
     Attend,
+    ClientProgress,
     Library,
     ListLibrary,
     Offer,
@@ -50,8 +51,10 @@ class LibraryActor(Actor):
             request.method,
             True,
             self._pool.deadline(request.server, context.remaining()),
+            on_progress=context.emit if request.progress else None,
             capabilities=request.capabilities,
             log_level=request.log_level,
+            handshake=request.handshake,
         )
         return await self._pool.ask(request.server, request.session, ask)
 
@@ -59,7 +62,9 @@ class LibraryActor(Actor):
     async def subscribe(self, request: Subscribe, context: Context) -> CallResult:
         session = await self._pool.sessions.wait(request.session)
         deadline = self._pool.deadline(request.server, context.remaining())
-        server = await self._pool.server_for(request.server, request.session, b"")
+        server = await self._pool.server_for(
+            request.server, request.session, request.capabilities, handshake=request.handshake
+        )
         entry = (request.server, request.uri)
         if request.on == (entry in session.subscriptions):
             return await server.follow(request.uri, begin=request.on, alone=False, deadline=deadline)
@@ -95,6 +100,10 @@ class LibraryActor(Actor):
         if session is not None:
             result, error = request.result, request.error
             session.answer(request.number, result.data if result else None, error.data if error else None)
+
+    @handles(ClientProgress)
+    async def client_progress(self, request: ClientProgress, context: Context) -> None:
+        self._pool.client_progressed(request.session, request.number, request.params)
 
     @handles(SetLogLevel)
     async def set_log_level(self, request: SetLogLevel, context: Context) -> None:

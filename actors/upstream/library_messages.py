@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from actors.upstream.messages import CallResult
+from actors.upstream.messages import CallResult, Progress
 from bus.message import Blob, Reply, Request
 
 Kind = Literal["resources", "templates", "prompts"]
@@ -48,7 +48,7 @@ class AskServer(Request[CallResult], frozen=True, kw_only=True):
 
     Attributes:
         params: JSON object, in the server's own names.
-        capabilities, log_level: as in `CallTool`.
+        progress, capabilities, log_level, handshake: as in `CallTool`.
 
     Raises:
         as `CallTool`.
@@ -56,14 +56,17 @@ class AskServer(Request[CallResult], frozen=True, kw_only=True):
 
     actor = "upstream"
     reply = CallResult
+    item = Progress
     idempotent = True
 
     server: str
     method: str
     params: Blob
+    progress: bool = False
     session: str = ""
     capabilities: bytes = b""
     log_level: str = ""
+    handshake: bool = False
 
 
 class Subscribe(Request[CallResult], frozen=True, kw_only=True):
@@ -77,6 +80,8 @@ class Subscribe(Request[CallResult], frozen=True, kw_only=True):
     server: str
     uri: str
     on: bool = True
+    capabilities: bytes = b""
+    handshake: bool = False
 
 
 class ServerMessage(Reply, frozen=True, kw_only=True):
@@ -121,6 +126,21 @@ class AnswerServer(Request[None], frozen=True, kw_only=True):
     number: int
     result: Blob | None = None
     error: Blob | None = None
+
+
+class ClientProgress(Request[None], frozen=True, kw_only=True):
+    """The client tells how it gets on with a request of a server.
+
+    Attributes:
+        number: of the request, as in `ServerMessage`.
+        params: JSON object of the notification, without `progressToken`.
+    """
+
+    actor = "upstream"
+
+    session: str
+    number: int
+    params: bytes
 
 
 class SetLogLevel(Request[None], frozen=True, kw_only=True):

@@ -92,6 +92,7 @@ class CallTool(Request[CallResult], frozen=True, kw_only=True):
         session: the gateway session that calls.
         capabilities: JSON of what the client declares it can be asked; empty = nothing.
         log_level: least level of log messages that the client wants with this very call; empty = none.
+        handshake: the client is of the handshake era; a server of its own is spoken to in that one, if it knows it.
 
     Raises:
         UpstreamUnavailable: the server is down; UpstreamResting: its breaker is open;
@@ -111,6 +112,7 @@ class CallTool(Request[CallResult], frozen=True, kw_only=True):
     session: str = ""
     capabilities: bytes = b""
     log_level: str = ""
+    handshake: bool = False
 
 
 class ToolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,6 +128,7 @@ class ToolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         alias_of: the name that did not fit, if `name` is an alias.
         read_only: declares `readOnlyHint: true` without `destructiveHint: true`.
         writes: declares `readOnlyHint: false` or `destructiveHint: true`.
+        flagged: code for which the profile `review` demotes it in rankings by `penalty` (0 to 1); empty = it does not.
     """
 
     name: str
@@ -138,6 +141,8 @@ class ToolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     alias_of: str = ""
     read_only: bool = False
     writes: bool = False
+    flagged: str = ""
+    penalty: float = 0.0
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -147,6 +152,26 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool: str
     reason: str
     detail: str = ""
+
+
+class OwnServers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The connections of `session: dedicated` that clients have at the moment.
+
+    Attributes:
+        running / down: how many there are, and how many of them are not ready; those that start are.
+        resting: those whose breaker is not closed; `failures`: in a row, the most of any; `next_try_seconds`: the
+            shortest wait of any that is open.
+        error / error_type: as of a server, of the one that went down last.
+    """
+
+    running: int
+    down: int = 0
+    resting: int = 0
+    failures: int = 0
+    next_try_seconds: float = 0.0
+    in_flight: int = 0
+    error: str = ""
+    error_type: str = ""
 
 
 class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -163,6 +188,7 @@ class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         breaker: of its calls; `failures`: in a row; `next_try_seconds`: until an open breaker lets a probe through.
         replacement: how its changed connection does, which takes over as soon as it works; empty = there is none.
             `replacement_error` and `replacement_error_type` are as `error` and `error_type`.
+        own: connections of clients' own; `None` when there are none.
     """
 
     name: str
@@ -188,21 +214,52 @@ class ServerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     replacement: ServerStateName | Literal[""] = ""
     replacement_error: str = ""
     replacement_error_type: str = ""
+    own: OwnServers | None = None
+
+
+ToolgraphStateName = Literal["asking", "ready", "unreachable", "protocol_error", "agent_not_found"]
+
+
+class ToolgraphState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The tool-graph provider as it is now.
+
+    Attributes:
+        error: why its last answer is missing, in one line, without secrets; empty when well.
+        graph_generation: of the answer in force; `None` = there is none.
+        rejected: tools that the answer in force rejects.
+        kept: the answer in force is of an earlier run.
+        withholds_all: for want of an answer, no tool of any server is shown.
+        since: UTC seconds of the last change of state.
+    """
+
+    state: ToolgraphStateName
+    error: str = ""
+    graph_generation: int | None = None
+    rejected: int = 0
+    kept: bool = False
+    withholds_all: bool = False
+    since: float = 0.0
+    pid: int = 0
 
 
 class Catalogue(Reply, frozen=True, kw_only=True):
-    """Everything advertised. `generation` changes when, and only when, the advertised bytes change."""
+    """Everything advertised. `generation` changes when, and only when, the advertised bytes change.
+
+    Attributes:
+        toolgraph: the tool-graph provider; `None` when none is asked.
+    """
 
     generation: str
     tools: tuple[ToolEntry, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     servers: tuple[ServerState, ...] = ()
     config_error: str = ""
+    toolgraph: ToolgraphState | None = None
 
 
 class WatchCatalogue(Request[Catalogue], frozen=True, kw_only=True):
-    """Streams the catalogue: the present one (at once when a kept copy exists, else when every server has answered or
-    failed or after 800 ms, whichever is first) and each change after that, debounced."""
+    """Streams the catalogue: the present one, as soon as it is worth showing (`actors.upstream.starting` says when),
+    and each change after that, debounced."""
 
     actor = "upstream"
     reply = Catalogue
@@ -228,6 +285,9 @@ class ClearCache(Request[Cleared], frozen=True, kw_only=True):
 
     Attributes:
         server / tool: only those of this server and of its tool (the server's own name); empty = all.
+
+    Raises:
+        Refused: there is no such server or tool.
     """
 
     actor = "upstream"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from dataclasses import dataclass
 
 import msgspec
 
@@ -30,6 +31,14 @@ _MESSAGE = "notifications/message"
 _ELICITED = "notifications/elicitation/complete"
 
 
+@dataclass(frozen=True)
+class Asker:
+    """A server that waits for an answer, and the JSON of the token under which it wants to hear of progress."""
+
+    server: str
+    token: msgspec.Raw
+
+
 class ClientSession:
     """One client of a gateway, for as long as the gateway attends. It may do so more than once at a time (a client of
     the stateless era over HTTP has nothing but requests); notifications go to each, questions to one.
@@ -48,6 +57,7 @@ class ClientSession:
         self._queues: list[asyncio.Queue[ServerMessage]] = []
         self._numbers = itertools.count(1)
         self._questions: dict[int, asyncio.Future[bytes]] = {}
+        self._askers: dict[int, Asker] = {}
 
     @property
     def attended(self) -> bool:
@@ -74,9 +84,16 @@ class ClientSession:
         number = next(self._numbers)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._questions[number] = future
+        token = progress_token(params)
+        if token is not None:
+            self._askers[number] = Asker(server, token)
         future.add_done_callback(lambda done: self._over(server, number, done))
         self.tell(ServerMessage(server=server, method=method, params=params, number=number))
         return future
+
+    def asker(self, number: int) -> Asker | None:
+        """Who wants to hear of the progress with a request."""
+        return self._askers.get(number)
 
     def answer(self, number: int, result: bytes | None, error: bytes | None) -> None:
         future = self._questions.get(number)
@@ -99,6 +116,7 @@ class ClientSession:
 
     def _over(self, server: str, number: int, future: asyncio.Future[bytes]) -> None:
         self._questions.pop(number, None)
+        self._askers.pop(number, None)
         if future.cancelled():
             self.tell(ServerMessage(server=server, method="notifications/cancelled", number=number))
 
@@ -228,6 +246,15 @@ def uri_of(params: bytes) -> str:
 
 def level_of(params: bytes) -> str:
     return _string(params, "level")
+
+
+def progress_token(params: bytes) -> msgspec.Raw | None:
+    """The JSON of the token of a request that wants to hear of its progress."""
+    try:
+        token = jsonrpc.members(jsonrpc.members(params).get("_meta", b"{}")).get("progressToken")
+    except msgspec.MsgspecError:
+        return None
+    return token if token is not None and jsonrpc.is_valid_id(bytes(token)) else None
 
 
 def _string(params: bytes, name: str) -> str:

@@ -113,3 +113,16 @@ def test_any_bytes_are_a_frame_or_a_frame_error(data: bytes) -> None:
         jsonrpc.parse(data)
     except FrameError as error:
         assert error.code in (PARSE_ERROR, INVALID_REQUEST)
+
+
+def test_numbers_that_python_cannot_hold_come_as_their_text() -> None:
+    digits = "9" * 5_000
+    raw = b'{"a":1E400,"b":%s,"c":-1e400,"d":1.10,"e":[9007199254740993,null,"\\ud800"]}' % digits.encode()
+    assert jsonrpc.loose(raw) == {
+        "a": "1E400",
+        "b": digits,
+        "c": "-1e400",
+        "d": 1.1,
+        "e": [9007199254740993, None, "\ud800"],
+    }
+    assert jsonrpc.loose(b'{"a":[1,2.5]}') == {"a": [1, 2.5]}

@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from actors.telemetry.messages import CallEvent, OpportunityEvent, SurfacingEvent
@@ -18,17 +20,21 @@ from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.launch import ChildSpec, environment, launch
 from bus.outbox import Outbox
-from cli.output import Failure
+from cli.decisions import MEANINGS
 from cli.sql import sql
-from cli.stats import instant_of, stats
+from cli.stats import stats
+from cli.trace import trace
 from config.place import Place
+from tests.actors.telemetry.holder import held_by_another_process
 from tests.cli.conftest import Invoke, document_of
+from tests.cli.store import fill
 from tests.eventually import eventually_blocking
 
+ROOT = Path(__file__).parents[2]
 EVENTS = [
     CallEvent(server="fs", tool="read", ok=True, original_tokens=1_000_000, delivered_tokens=250_000, total_ms=12.5),
     CallEvent(server="fs", tool="read", ok=True, cached=True, original_tokens=1_000, delivered_tokens=1_000),
-    CallEvent(server="git", tool="log", ok=False, error="timeout", total_ms=90_000.0),
+    CallEvent(server="git", tool="log", ok=False, error="timeout", total_ms=90_000.0, surfacing="response_too_short"),
     SurfacingEvent(surfacing_id="s-1", server="fs", tool="read", memory_ids=["m-1", "m-2"]),
     OpportunityEvent(server="git", tool="log", decision="too_short"),
 ]
@@ -75,7 +81,8 @@ def test_stats_count_what_was_saved(telemetry: subprocess.Popen[bytes], mms: Inv
     assert "3 (1 live, 1 cached, 1 failed)" in page
     assert "750,000 tokens (75%), $2.25 at $3 per million" in page
     assert "2 memories in 1 responses" in page
-    assert "too_short" in page
+    assert "under surfacing.min_response_chars" in page
+    assert "SLOWEST UPSTREAMS" in page
     only = document_of(mms([stats], "stats", "--tool", "git__log", "--json"))
     assert only["savings"]["calls"] == 1
     later = document_of(mms([stats], "stats", "--since", "2999-01-01", "--json"))
@@ -117,30 +124,121 @@ def test_sql_only_reads(telemetry: subprocess.Popen[bytes], mms: Invoke, running
     assert mms([sql], "sql", "SELECT count(*) AS n FROM call", "--format", "csv").stdout == "n\n3\n"
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_rows_go_to_files_and_everything_to_parquet(
+    telemetry: subprocess.Popen[bytes], mms: Invoke, tmp_path: Path, running: bool
+) -> None:
+    if not running:
+        stop(telemetry)
+    target = tmp_path / "calls.parquet"
+    written = mms([sql], "sql", "FROM call", "--format", "parquet", "-o", str(target))
+    assert (written.stdout, written.stderr) == ("", f"wrote 3 rows to {target}\n")
+    assert duckdb.execute("SELECT count(*), sum(original_tokens) FROM read_parquet(?)", [str(target)]).fetchone() == (
+        3,
+        1_001_000,
+    )
+    piped = mms([sql], "sql", "FROM call", "--format", "parquet").stdout_bytes
+    assert (piped[:4], piped[-4:]) == (b"PAR1", b"PAR1")
+    text = tmp_path / "calls.csv"
+    mms([sql], "sql", "SELECT count(*) AS n FROM call", "--format", "csv", "-o", str(text))
+    assert text.read_text() == "n\n3\n"
+    exported = document_of(mms([sql], "sql", "--export", str(tmp_path / "all"), "--json"))
+    assert exported["tables"]["call"] == 3
+    assert (tmp_path / "all" / "opportunity.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "exit_code", "said"),
+    [
+        (["--export", "d", "SELECT 1"], 2, "--export writes all tables"),
+        (["FROM call", "-o", "/nowhere/x.csv"], 1, "/nowhere/x.csv cannot be written"),
+        (["FROM call", "--format", "parquet", "-o", "/nowhere/x"], 1, "/nowhere/x cannot be written"),
+        (["SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", "--timeout", "0.2"], 1, "0.2 s"),
+        (["--format", "xml"], 2, "'table', 'csv', 'json', 'parquet'"),
+    ],
+)
+def test_what_sql_cannot_do_is_said(place: Place, mms: Invoke, argv: list[str], exit_code: int, said: str) -> None:
+    fill(place, *EVENTS)
+    found = mms([sql], "sql", *argv)
+    assert (found.exit_code, found.stdout) == (exit_code, "")
+    assert said in found.stderr
+
+
+@pytest.mark.parametrize("argv", [["FROM call"], []])
+def test_parquet_is_refused_onto_a_terminal(place: Place, argv: list[str]) -> None:
+    fill(place, *EVENTS)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-P", "-m", "cli", "sql", "--format", "parquet", *argv]
+    found = subprocess.run(
+        command, env=environment(place), stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, timeout=30
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert (found.returncode, b"add --output FILE" in found.stderr) == (2, True)
+
+
+def test_a_file_in_somebody_elses_hands_is_named(place: Place, mms: Invoke) -> None:
+    fill(place, *EVENTS)
+    with held_by_another_process(place.state / "analytics.duckdb", read_only=False):
+        for command, argv in ((sql, ["sql", "FROM call"]), (stats, ["stats"]), (trace, ["trace"])):
+            found = mms([command], *argv)
+            assert found.exit_code == 1
+            assert "is in use by process" in found.stderr
+            assert "close it there and ask again" in found.stderr
+    with held_by_another_process(place.state / "analytics.duckdb", read_only=True):
+        assert mms([sql], "sql", "SELECT 1 AS n", "--format", "csv").stdout == "n\n1\n"
+
+
+def test_every_decision_of_a_call_is_explained(place: Place, mms: Invoke) -> None:
+    fill(place, *EVENTS, CallEvent(server="fs", tool="read", ok=True, surfacing="of another version"))
+    page = mms([stats], "stats").stdout
+    assert MEANINGS["response_too_short"] in page
+    assert "of another version  1      -" in page
+    names = ("actors/surfacer/surface.py", "config/surfacing_gate.py", "gateway/surfacing.py")
+    reasons = re.compile(
+        r'"((?:gate_|no_results_)[a-z_]+|no_query|sensitive_query|response_too_short|circuit_open|empty_render|withheld)"'
+    )
+    found = {word for name in names for word in reasons.findall((ROOT / name).read_text())}
+    assert len(found) > 12
+    assert found <= set(MEANINGS)
+
+
+def test_stats_narrow_and_draw(place: Place, mms: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(place, *EVENTS)
+    monkeypatch.setenv("COLUMNS", "100")
+    drawn = mms([stats], "stats", "--plot", "--by", "server").stdout.splitlines()
+    assert drawn[0].split()[0] == "SERVER"
+    bar = next(line for line in drawn if line.startswith("fs "))
+    assert 2.5 < bar.count("░") / bar.count("█") < 3.5, "a quarter was delivered"
+    only = document_of(mms([stats], "stats", "--server", "git", "--json"))
+    assert (only["savings"]["calls"], only["latency"]["servers"][0]["timeouts"]) == (1, 1)
+    earlier = document_of(mms([stats], "stats", "--until", "1h", "--json"))
+    assert (earlier["savings"]["calls"], earlier["latency"]["stages"]) == (0, [])
+    assert mms([stats], "stats", "--until", "1h").exit_code == 0
+    refused = mms([stats], "stats", "--plot", str(tmp_path / "x.pdf"))
+    assert (refused.exit_code, "ends in .png or .svg" in refused.stderr) == (2, True)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    missing = mms([stats], "stats", "--plot", str(tmp_path / "x.png"))
+    assert missing.exit_code == 1
+    assert "pip install 'memtomem-bus[plot]'" in missing.stderr
+
+
+@pytest.mark.parametrize(("suffix", "head"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_stats_are_drawn_to_a_file(place: Place, mms: Invoke, tmp_path: Path, suffix: str, head: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    fill(place, *EVENTS, CallEvent(server="fs", tool=r"$\frac{$", ok=True, original_tokens=5))
+    target = tmp_path / f"savings.{suffix}"
+    found = mms([stats], "stats", "--by", "tool", "--plot", str(target))
+    assert (found.exit_code, found.stdout, found.stderr) == (0, "", f"drew {target}\n")
+    assert target.read_bytes().startswith(head)
+
+
 def test_without_a_store_it_says_so(place: Place, mms: Invoke) -> None:
-    for command, argv in ((sql, ["sql", "SELECT 1"]), (stats, ["stats"])):
+    for command, argv in ((sql, ["sql", "SELECT 1"]), (stats, ["stats"]), (trace, ["trace"]), (trace, ["trace", "a"])):
         result = mms([command], *argv)
         assert result.exit_code == 1
         assert result.stderr == f"Error: nothing has been recorded yet in {place.state}; `mms up` starts the cluster\n"
     assert mms([sql], "sql", input=" \n").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("since", "age"),
-    [("30m", timedelta(minutes=30)), ("24h", timedelta(hours=24)), ("7d", timedelta(days=7)), ("2w", timedelta(14))],
-)
-def test_since_counts_back_from_now(since: str, age: timedelta) -> None:
-    now = datetime(2026, 11, 30, 12, tzinfo=UTC)
-    assert datetime.fromisoformat(instant_of(since, now)) == now - age
-
-
-def test_since_takes_dates_and_refuses_the_rest() -> None:
-    now = datetime(2026, 11, 30, 12, tzinfo=UTC)
-    assert instant_of("2026-11-30", now) == "2026-11-30"
-    assert instant_of("", now) == ""
-    for wrong in ("yesterday", "7y", "-7d"):
-        with pytest.raises(Failure, match="--since"):
-            instant_of(wrong, now)
 
 
 def test_the_prompt_takes_statements_over_lines_and_goes_on_after_an_error(

@@ -241,7 +241,7 @@ def test_leftovers(place: Place) -> None:
     mine.path.write_text(str(dead.pid))
     assert bad(check_leftovers(place)) == [("leftovers", "WARN")]
     mine.path.unlink()
-    (place.state / "recall.db.corrupt-20260101T000000.000000Z").touch()
+    (place.state / "recall.db.damaged-20260101T000000.000000Z").touch()
     assert bad(check_leftovers(place)) == [("leftovers", "WARN")]
 
 

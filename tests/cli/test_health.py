@@ -87,7 +87,18 @@ def test_what_is_down_is_bad(found: Health, line: str) -> None:
             "the upstream fs is resting after 3 failures, the next call tries it",
         ),
         (with_part("telemetry", store="held", store_error="python has it"), "the analytics store: python has it"),
-        (with_part("recall", set_aside="recall.db.2026"), "a damaged recall store was set aside: recall.db.2026"),
+        (with_part("recall", key_fault="recall.key could be read by others"), "recall.key could be read by others"),
+        (
+            msgspec.structs.replace(
+                with_part("recall", key_fault="moved to recall.key.damaged-2026Z"),
+                set_aside=("recall.key.damaged-2026Z",),
+            ),
+            "a damaged file was set aside and made anew: recall.key.damaged-2026Z",
+        ),
+        (
+            msgspec.structs.replace(WELL, set_aside=("recall.db.damaged-2026Z",)),
+            "a damaged file was set aside and made anew: recall.db.damaged-2026Z",
+        ),
         (
             with_part("survey", build="c"),
             "the cluster runs other code than this command; `mms restart` brings it up to date",

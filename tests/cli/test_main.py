@@ -101,7 +101,10 @@ def test_a_bare_start_on_a_terminal_shows_the_help(place: Place) -> None:
 @pytest.mark.parametrize(
     ("argv", "exit_code", "said"),
     [
-        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["nonsense"], 2, "No such command 'nonsense'; `mms --help` lists them"),
+        (["selecton"], 2, "No such command 'selecton'; did you mean selection?"),
+        (["stats", "--sinc", "7d"], 2, "No such option '--sinc'. Did you mean '--since'?"),
+        (["stats", "--by", "month"], 2, "'month' is not one of 'tool', 'server', 'day'"),
         (["ps", "--sideways"], 2, "No such option"),
         (["gateway", "--sideways"], 2, "Error: no such option or argument: --sideways; `mms gateway --help`"),
         (["gateway", "--config"], 2, "Error: --config needs a path"),

@@ -1,13 +1,16 @@
 """Answers, errors, exit codes, tables."""
 
 import os
+import subprocess
 import sys
 
 import click
 import pytest
 
 from bus.errors import PeerUnavailable
+from bus.launch import environment
 from cli.output import USAGE, Answer, Failure, answers, printable, style, table
+from config.place import Place
 from tests.cli.conftest import Invoke, document_of
 
 
@@ -117,6 +120,32 @@ def test_errors_outside_a_command(mms: Invoke) -> None:
 def test_json_behind_a_double_dash_belongs_to_somebody_else(mms: Invoke) -> None:
     result = mms([work], "work", "--", "fine", "--json")
     assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("argv", [["version"], ["version", "--json"], ["config", "path"]])
+@pytest.mark.parametrize(
+    ("redirection", "said"), [(">&-", "stdout is closed"), (">/dev/full", "No space left on device")]
+)
+def test_an_answer_that_cannot_be_shown_is_one_line_on_stderr(
+    place: Place, argv: list[str], redirection: str, said: str
+) -> None:
+    command = f'exec "$0" -P -m cli {" ".join(argv)} {redirection}'
+    found = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable], env=environment(place), stderr=subprocess.PIPE, text=True
+    )
+    assert found.returncode == 1
+    assert said in found.stderr
+    assert len([line for line in found.stderr.splitlines() if "does not exist yet" not in line]) == 1
+
+
+def test_a_closed_stderr_costs_the_talk_only(place: Place) -> None:
+    found = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -P -m cli config path 2>&-', sys.executable],
+        env=environment(place),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert (found.returncode, found.stdout) == (0, f"{place.config_file}\n")
 
 
 def test_tables_align_wide_text_and_escape_control_characters() -> None:

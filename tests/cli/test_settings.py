@@ -33,7 +33,7 @@ def test_validate(mms: Invoke, place: Place) -> None:
     result = mms([config], "config", "validate")
     assert result.exit_code == 0
     assert "did you mean surfacing?" in result.stderr
-    assert "without effect" in result.stderr
+    assert "has no effect" in result.stderr
     write(place, {"upstream_servers": {"x": {"prefix": "x", "command": 5}}})
     result = mms([config], "config", "validate")
     assert (result.exit_code, result.stdout) == (1, f"{place.config_file}: 1 error\n")

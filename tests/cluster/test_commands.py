@@ -119,7 +119,9 @@ def test_the_cache_is_shown_and_cleared(cluster: Cluster) -> None:
     found = cluster.document("cache", "stats")
     assert (found["hits"], found["by_tool"]) == (before + 1, [{"server": "small", "tool": "echo", "entries": 1}])
     assert ["small", "echo", "1"] in [line.split() for line in cluster.mms("cache", "stats").stdout.splitlines()]
-    assert cluster.document("cache", "clear", "--server", "nobody")["cleared"] == 0
+    nobody = cluster.mms("cache", "clear", "--server", "nobody")
+    assert nobody.returncode == 1
+    assert "there is no server nobody; `mms list` shows the servers" in nobody.stderr
     assert cluster.mms("cache", "clear", "--server", "small", "--tool", "echo").stderr == "1 cached answer forgotten.\n"
     assert cluster.document("cache", "stats")["entries"] == 0
 

@@ -18,7 +18,7 @@ from config.place import Place
 from tests.cluster.conftest import ROOT, Mms, events, has_process, owners
 from tests.eventually import eventually_blocking
 
-Honcho = Callable[[], "subprocess.Popen[str]"]
+Honcho = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def honcho(home: Place) -> Iterator[Honcho]:
     # As with an activated environment: its programs come first.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
-    def start() -> subprocess.Popen[str]:
-        argv = [sys.executable, "-m", "honcho", "start"]
+    def start(*words: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-m", "honcho", "start", *words]
         env = environment(home) | {"PATH": path}
         running.append(subprocess.Popen(argv, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True))
         return running[-1]
@@ -85,3 +85,14 @@ def test_beside_a_running_cluster_it_says_why_it_cannot(honcho: Honcho, home: Pl
     output, _ = honcho().communicate(timeout=30)
     assert "is already running (process " in output
     assert owners(home) == before
+
+
+def test_its_concurrency_makes_replicas(honcho: Honcho, home: Place, mms: Mms) -> None:
+    process = honcho("-c", "compressor=2", "compressor")
+    names = ["compressor", "compressor-2"]
+    eventually_blocking(lambda: all(events(home, name, "ready") for name in names))
+    shown = json.loads(mms("ps", "--json").stdout)["actors"]
+    assert [actor["name"] for actor in shown if actor["state"] == "ready"] == names
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert [f"compressor.{number} stopped (rc=0)" in output for number in (1, 2)] == [True, True]

@@ -4,6 +4,7 @@ import pytest
 
 from bus.errors import ConfigError
 from config.expand import expand, expand_upstream
+from config.schema_tls import TlsSettings
 from config.schema_upstream import UpstreamSettings
 
 ENV = {"HOME": "/home/ann", "TOKEN": "t0k", "EMPTY": "", "TRICKY": "~ ${TOKEN} $&"}
@@ -44,6 +45,7 @@ def test_every_place_of_an_upstream_is_expanded() -> None:
         env={"A": "${TOKEN}"},
         headers={"Authorization": "Bearer ${TOKEN}"},
         url="https://${TOKEN}.example.org",
+        tls=TlsSettings(ca_file="~/ca.pem", client_cert="${TOKEN}.pem"),
     )
     found = expand_upstream("fs", upstream, ENV)
     assert found.command == "/home/ann/bin/server"
@@ -52,6 +54,7 @@ def test_every_place_of_an_upstream_is_expanded() -> None:
     assert found.env == {"A": "t0k"}
     assert found.headers == {"Authorization": "Bearer t0k"}
     assert found.url == "https://t0k.example.org"
+    assert found.tls == TlsSettings(ca_file="/home/ann/ca.pem", client_cert="t0k.pem")
     assert found.prefix == "${TOKEN}"
     assert upstream.args == ("--token", "${TOKEN}")
 
@@ -64,6 +67,7 @@ def test_every_place_of_an_upstream_is_expanded() -> None:
         ("env.A", {"env": {"A": "${NOPE}"}}),
         ("headers.X", {"headers": {"X": "${NOPE}"}}),
         ("url", {"url": "${NOPE}"}),
+        ("tls.client_key", {"tls": TlsSettings(client_key="${NOPE}")}),
         ("cwd", {"cwd": "${NOPE}"}),
     ],
 )

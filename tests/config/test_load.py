@@ -39,13 +39,13 @@ def test_the_file_s_root_is_the_proxy_and_sections_stand_beside_it(load: Load) -
             "default_compression": "none",
             "surfacing": {"max_results": 1},
             "bus": {"idle_exit_seconds": 60},
-            "log_level": "INFO",
+            "log_level": "WARNING",
         }
     )
     assert loaded.settings.proxy.default_compression == "none"
     assert loaded.settings.surfacing.max_results == 1
     assert loaded.settings.bus.idle_exit_seconds == 60
-    assert loaded.settings.log_level == "INFO"
+    assert loaded.settings.log_level == "WARNING"
     assert loaded.problems == ()
 
 

@@ -1,10 +1,12 @@
 """Hot reload."""
 
 import asyncio
+import json
 import os
 from collections.abc import Callable
 from typing import Any
 
+from bus.log import Log
 from config.edit import edit
 from config.load import Loaded, load_settings
 from config.place import Place
@@ -50,6 +52,22 @@ async def test_same_size_and_times_do_not_hide_a_change(place: Place, write: Wri
     assert (await next_of(watcher)).settings.log_level == "ERROR"
 
 
+async def test_the_level_of_a_log_follows(place: Place, write: Write) -> None:
+    log = Log("test", place.logs)
+    write({"log_level": "WARNING"})
+    watcher = ConfigWatcher(place, {}, interval=0.005, log=log)
+    log.info("too little")
+    log.warning("enough")
+    write({"log_level": "DEBUG"})
+    await next_of(watcher)
+    log.debug("now enough")
+    write({"log_level": "CRITICAL"})
+    await next_of(watcher)
+    log.error("not any more")
+    written = (place.logs / "test.log").read_text()
+    assert [json.loads(line)["event"] for line in written.splitlines()] == ["enough", "now enough"]
+
+
 async def test_a_broken_edit_keeps_the_last_good_state_and_shows_the_error(place: Place, write: Write) -> None:
     write({"default_compression": "none"})
     watcher = watcher_of(place)
@@ -59,6 +77,22 @@ async def test_a_broken_edit_keeps_the_last_good_state_and_shows_the_error(place
     assert "half-written" in watcher.error
     write({"default_compression": "none"})
     assert (await next_of(watcher)).generation == good.generation
+    assert watcher.error == ""
+
+
+async def test_an_edit_with_a_wrong_value_keeps_the_last_good_state(place: Place, write: Write) -> None:
+    """One that was there from the start holds up nothing else."""
+    write({"default_compression": "none", "log_level": "LOUD"})
+    watcher = watcher_of(place)
+    assert watcher.error == ""
+    write({"default_compression": "truncate", "log_level": "LOUD"})
+    good = await next_of(watcher)
+    assert good.settings.proxy.default_compression == "truncate"
+    write({"default_compression": "smaller", "log_level": "LOUD"})
+    assert await next_of(watcher) is good
+    assert "default_compression must be one of" in watcher.error
+    write({"default_compression": "hybrid"})
+    assert (await next_of(watcher)).settings.proxy.default_compression == "hybrid"
     assert watcher.error == ""
 
 

@@ -6,9 +6,11 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from tests.eventually import eventually
 from tests.fixtures.home import Home
-from tests.fixtures.mcp_client import McpClient
+from tests.fixtures.mcp_client import McpClient, envelope
 from tests.fixtures.servers.bad import STDERR_BYTES
 from tests.fixtures.servers.catalogues import NASTY_SCHEMA, ODD_NAMES
 from tests.gateway.conftest import ADMIN, Connect, Start
@@ -101,6 +103,17 @@ async def test_a_hung_server_holds_up_nobody(connect: Connect) -> None:
     assert (await client.call("slow__fast", {"n": 1})).text == "fast 1"
 
 
+async def test_the_very_first_list_lacks_nobody_but_who_hangs(home: Home, start: Start) -> None:
+    """Many clients ask once: the first list of a fresh cluster has every server that was about to answer."""
+    names = [f"e{number}" for number in range(11)]
+    hung = home.upstream("hung", connect_timeout_seconds=600)
+    home.configure({**{name: home.upstream("echo", name) for name in names}, "hung": hung})
+    client = await start(**ADMIN)
+    first = await client.tools()
+    assert {name for name in names if f"{name}__text" not in first} == set()
+    assert re.search(r"hung: starting", await health(client))
+
+
 async def test_a_server_that_cannot_start_says_why(connect: Connect, shared_home: Home) -> None:
     client = await connect(**ADMIN)
     await eventually(lambda: shared_home.recorded("quitting", "start"))
@@ -109,9 +122,15 @@ async def test_a_server_that_cannot_start_says_why(connect: Connect, shared_home
         assert word in report
 
 
-async def test_a_late_server_is_announced(home: Home, start: Start) -> None:
+@pytest.mark.parametrize("stateless", [False, True])
+async def test_a_late_server_is_announced(home: Home, start: Start, stateless: bool) -> None:
     home.serve("late", "echo")
     client = await start("echo__echo")
+    if stateless:
+        client.modern = True
+        listen = {"notifications": {"toolsListChanged": True}, "_meta": envelope()}
+        await client.begin("subscriptions/listen", listen, id_="listen")
+        await client.notification("notifications/subscriptions/acknowledged")
     assert "late__tardy" not in await client.tools()
     seen = len(client.notifications)
     home.record("late").with_suffix(".jsonl.gate").touch()

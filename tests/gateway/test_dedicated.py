@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
+from tests.fixtures.upstreams import argv
 from tests.gateway.conftest import Connect, Start
 
 
@@ -33,7 +34,9 @@ async def gateways(home: Home, *folders: Path) -> list[McpClient]:
 
 
 async def test_each_client_has_its_own_process_in_its_own_folder(home: Home) -> None:
-    home.configure({"mine": home.upstream("dying", "mine", session="dedicated")})
+    server = " ".join(argv("dying", record=home.record("mine")))
+    shell = {"prefix": "mine", "command": "sh", "args": ["-c", f"sleep 1000 & exec {server}"], "session": "dedicated"}
+    home.configure({"mine": shell})
     one, two = await gateways(home, home.path / "one", home.path / "two")
     try:
         first, second = await pid_of(one), await pid_of(two)
@@ -46,6 +49,7 @@ async def test_each_client_has_its_own_process_in_its_own_folder(home: Home) -> 
         assert await pid_of(two) == second
         two.kill()  # its gateway has no chance to say goodbye
         await eventually(lambda: not alive(second), patience=20)
+        await eventually(lambda: not [line for line in home.processes().values() if line.startswith("sleep")])
     finally:
         await two.close()
         assert home.mms("down").returncode == 0
@@ -152,3 +156,30 @@ async def test_tools_that_come_and_go_while_it_runs(home: Home) -> None:
     finally:
         await client.close()
     assert client.faults == []
+
+
+async def test_how_connections_of_clients_own_do_is_seen(home: Home) -> None:
+    """The server that everybody shares only says what it offers; those of the clients can fail each by itself."""
+    once = {"call_timeout_seconds": 0.2, "circuit_max_failures": 1}
+    home.configure({"mine": home.upstream("slow", "mine", session="dedicated", reconnect_delay_seconds=60, **once)})
+    one = await home.gateway(MEMTOMEM_STM_ADVERTISE_OBSERVABILITY_TOOLS="true")
+    two = await home.gateway()
+    try:
+        for client in (one, two):
+            await client.handshake()
+            await client.tools_with("mine__fast")
+        assert "its own" not in home.mms("health").stdout
+        assert (await two.call("mine__fast")).text == "fast "
+        assert "1 client has its own" in home.mms("health").stdout
+        assert (await one.call("mine__block")).result["isError"] is True
+        found = home.mms("health")
+        assert "2 clients have their own, 1 resting" in found.stdout
+        assert "of the upstream mine, the clients' own connections are not well" in found.stderr + found.stdout
+        report = (await one.call("stm_admin", {"action": "proxy_health"})).text
+        assert "connections of clients' own: 2 · 1 resting (circuit breaker; failures in a row: 1)" in report
+        os.kill(int(home.recorded("mine", "start")[-1]["pid"]), signal.SIGKILL)
+        await eventually(lambda: "1 down" in home.mms("health").stdout)
+    finally:
+        await one.close()
+        await two.close()
+        assert home.mms("down").returncode == 0

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
-import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
 from tests.eventually import eventually
-from tests.fixtures.home import MMS, Home
+from tests.fixtures.home import Home
+from tests.fixtures.http_gateway import HttpGateway, running
 from tests.gateway.conftest import Connect
 from tests.gateway.test_official import MODES, text_of
 
@@ -31,46 +30,6 @@ ENVELOPE = {
 }
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 ACCEPT = "application/json, text/event-stream"
-
-
-class HttpGateway:
-    """`mms gateway --http` as a process."""
-
-    def __init__(self, home: Home, *options: str, **env: str) -> None:
-        command = [str(MMS), "gateway", "--http", "127.0.0.1:0", *options]
-        quiet = subprocess.DEVNULL
-        self.process = subprocess.Popen(
-            command, env=home.environment(**env), cwd=home.path, stdin=quiet, stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stderr is not None
-        found = re.search(r"http://\S+", self.process.stderr.readline())
-        assert found, self.process.stderr.read()
-        self.url = found[0]
-        self.says = self.process.stderr.readline()
-        file = re.search(r"in (/\S+)", self.says)
-        self.token_file = Path(file[1]) if file else None
-        self.token = self.token_file.read_text().strip() if self.token_file else env.get("MEMTOMEM_STM_HTTP_TOKEN", "")
-
-    def http(self, **headers: str) -> httpx2.AsyncClient:
-        given = {"authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx2.AsyncClient(headers={**given, **headers}, timeout=30)
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return code
-
-
-@contextmanager
-def running(home: Home, *options: str) -> Iterator[HttpGateway]:
-    gateway = HttpGateway(home, *options)
-    try:
-        yield gateway
-    finally:
-        code = gateway.stop()
-    assert code == 0
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +115,8 @@ async def test_many_clients_do_not_meet(connect: Connect, gateway: HttpGateway) 
             for turn in range(5):
                 text = f"{number}-{turn}"
                 answer = await send("tools/call", {"name": "fx__echo", "arguments": {"text": text}})
-                assert answer.json()["id"] == 1
-                assert text in answer.json()["result"]["content"][0]["text"]
+                assert body(answer)["id"] == 1
+                assert text in body(answer)["result"]["content"][0]["text"]
 
     await asyncio.gather(*(one(number) for number in range(20)))
 
@@ -166,17 +125,16 @@ async def test_bytes_stay_as_they_are(connect: Connect, gateway: HttpGateway) ->
     await connect(ready=("fx__echo",))
     async with raw_client(gateway) as client:
         await client.initialize()
-        body = b'{"id": 1.0e1'
-        assert (await client.http.post(client.url, content=body, headers=client.headers)).json()["error"][
-            "code"
-        ] == -32700
-        body = (
+        broken = b'{"id": 1.0e1'
+        refused = await client.http.post(client.url, content=broken, headers=client.headers)
+        assert body(refused)["error"]["code"] == -32700
+        frame = (
             b'{"jsonrpc":"2.0","id":"\xed\x95\x9c","method":"tools/call","params":\n{"name":"fx__echo",'
             b'"arguments":{"b":1.10,"a":12345678901234567890123}}}'
         )
-        answer = await client.http.post(client.url, content=body, headers=client.headers)
+        answer = await client.http.post(client.url, content=frame, headers=client.headers)
         assert '{\\"b\\":1.10,\\"a\\":12345678901234567890123}' in answer.text.replace(": ", ":").replace(", ", ",")
-        assert answer.json()["id"] == "한"
+        assert body(answer)["id"] == "한"
 
 
 async def test_who_is_let_in(gateway: HttpGateway) -> None:
@@ -211,7 +169,7 @@ async def test_sessions(gateway: HttpGateway) -> None:
     async with raw_client(gateway) as client:
         assert (await client.post("tools/list")).status_code == 400
         await client.initialize()
-        assert (await client.post("ping")).json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert body(await client.post("ping")) == {"jsonrpc": "2.0", "id": 1, "result": {}}
         unknown = await client.post("ping", **{"mcp-session-id": "no-such-session"})
         assert unknown.status_code == 404
         assert (await client.post("ping", **{"mcp-protocol-version": "1999-01-01"})).status_code == 400
@@ -292,8 +250,16 @@ async def test_servers_of_a_clients_own(home: Home) -> None:
             assert not passing & set(pids)
 
 
+def body(answer: httpx2.Response) -> Any:
+    """What a request was answered with, as JSON or as the last event of a stream."""
+    if answer.headers["content-type"] == "application/json":
+        return answer.json()
+    events = [line.removeprefix("data: ") for line in answer.text.split("\n") if line.startswith("data: {")]
+    return json.loads(events[-1])
+
+
 def text(answer: httpx2.Response) -> str:
-    found: str = answer.json()["result"]["content"][0]["text"]
+    found: str = body(answer)["result"]["content"][0]["text"]
     return found
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from actors.compressor import ranks
+from actors.compressor import outline, ranks
 from actors.compressor.detect import Kind
-from actors.compressor.excerpt import MUST, NOISE, SALIENT, USEFUL, Excerpt, Gaps, choose
-from actors.compressor.relevance import score
+from actors.compressor.excerpt import ASKED, MUST, NOISE, SALIENT, USEFUL, Excerpt, Gaps, choose
+from actors.compressor.grid import odd, read
+from actors.compressor.relevance import near
 from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.thin import LARGE, thin
 from actors.compressor.units import Units, merge_fences, split
 
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
@@ -19,20 +21,35 @@ _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.DIFF: (ranks.diff, Gaps.INLINE),
     Kind.CODE: (ranks.code, Gaps.INLINE),
     Kind.MARKDOWN: (ranks.markdown, Gaps.INLINE),
+    Kind.CONFIG: (outline.settings, Gaps.INLINE),
 }
 _MOST_MATCHES = 12
+_MOST_WIDE = 4
+_GOOD = 0.5
+_NEARBY = 200
+"""Code points around a unit in which the words of a query count for it."""
 _MOST_SHAPES = 6
+_LONG_TABLE = 16
 
 
 def truncate(task: Task) -> Draft:
     """The lines that matter for this kind of text, both ends, and what answers the query."""
-    units = split(task.text)
-    ranker, gaps = _RANKERS.get(task.kind, (ranks.prose, Gaps.BLOCK))
+    thinned = thin(task.text, task.query) if len(task.text) > LARGE else None
+    units = split(task.text if thinned is None else thinned.text)
+    ranker, gaps = _RANKERS.get(task.kind, (outline.prose, Gaps.BLOCK))
     if task.kind is Kind.MARKDOWN:
         units = merge_fences(units)
     ranked = ranker(units)
+    if task.kind is Kind.MARKDOWN:
+        for index in outline.cues(units):
+            ranked[index] = max(ranked[index], MUST)
+        for index in _odd_rows(units):
+            ranked[index] = max(ranked[index], SALIENT)
     ask(units, ranked, task.query)
-    counts = _shapes(units) if task.kind is Kind.LOG else ""
+    # What was not read is not counted.
+    counts = _shapes(units) if task.kind is Kind.LOG and thinned is None else ""
+    if thinned is not None:
+        thinned.restore(units)
     excerpt = choose(units, ranked, task.budget.minus(counts), task.soft.minus(counts), gaps)
     if gaps is Gaps.INLINE and excerpt.kept < len(
         {units.lines[index] for index, rank in enumerate(ranked) if rank >= SALIENT}
@@ -41,6 +58,22 @@ def truncate(task: Task) -> Draft:
         gaps = Gaps.SILENT
         excerpt = choose(units, [rank if rank >= SALIENT else NOISE for rank in ranked], task.budget, task.soft, gaps)
     return _draft(excerpt, gaps, counts)
+
+
+def _odd_rows(units: Units) -> list[int]:
+    """Rows of long tables that stand out in their table."""
+    found: list[int] = []
+    run: list[int] = []
+    for index in range(len(units) + 1):
+        line = units.content(index) if index < len(units) else ""
+        if line.startswith("|") and (not run or units.lines[index] == units.last_lines[run[-1]] + 1):
+            run.append(index)
+            continue
+        if len(run) >= _LONG_TABLE:
+            grid = read([units.content(at) for at in run])
+            found += [run[grid.lines[at]] for at in odd(grid)] if grid is not None else []
+        run = [index] if line.startswith("|") else []
+    return found
 
 
 def skeleton(task: Task) -> Draft:
@@ -59,15 +92,15 @@ def _draft(excerpt: Excerpt, gaps: Gaps, counts: str) -> Draft:
 
 
 def ask(units: Units, ranked: list[int], query: str) -> None:
-    """Lifts the units that answer the query, and their neighbours."""
-    scores = score(units.text, units.starts, query) if query else {}
+    """Lifts the units that answer the query, and their neighbours: of the best ones more of them."""
+    scores = near(units.text, units.starts, query, _NEARBY) if query else {}
     best = sorted(scores, key=lambda index: (-scores[index], index))[:_MOST_MATCHES]
-    for index in best:
-        if scores[index] >= 0.4 * scores[best[0]]:
-            ranked[index] = max(ranked[index], MUST)
-            for near in (index - 1, index + 1, index + 2):
-                if 0 <= near < len(units):
-                    ranked[near] = max(ranked[near], SALIENT)
+    for place, index in enumerate(best):
+        if scores[index] >= _GOOD * scores[best[0]]:
+            before, after = (4, 6) if place < _MOST_WIDE else (1, 2)
+            for other in range(max(0, index - before), min(len(units), index + after + 1)):
+                ranked[other] = max(ranked[other], ASKED - 1)
+            ranked[index] = ASKED
 
 
 def _shapes(units: Units) -> str:

@@ -10,17 +10,23 @@ from dataclasses import dataclass, field
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
-from actors.compressor.relevance import fold, score, terms
+from actors.compressor.relevance import score, window
 from actors.compressor.strategies import records as sets
 from actors.compressor.units import safe_cut
 
-_FEW = 8
+FEW = 8
 """Fewer members are the fields of one thing, not records."""
 _MOST_MATCHES = 5
 _SHORT = 40
 """A container up to this long costs no more than the count that would stand for it."""
 _IDENTITY_FLOOR = 160
 """Titles and names are not cut below this many code points while records are listed."""
+_LOUD_FLOOR = 240
+"""Nor any text of a record that says that something failed."""
+_MOST_ALARMS = 12
+_FIRST_ROWS, _SURE = 40, 0.7
+_ANSWER = 360
+"""How much of a long text is shown around an answer, in code points."""
 _SAME_FROM = 84
 """Rungs with shorter texts do without the values that all records share."""
 
@@ -37,6 +43,8 @@ class Rung:
         least / columns: lowest field score and most fields that a listing shows.
         members: most members kept of one object.
         depth: containers below this level become a count.
+        peek: most plain members that name such a container, which stand beside the count.
+        rich: so many members of the document itself go two levels deeper than the others.
     """
 
     text: int
@@ -49,6 +57,8 @@ class Rung:
     columns: int = 8
     members: int = 100_000
     depth: int = 12
+    peek: int = 0
+    rich: int = 0
 
 
 class TooLong(Exception):
@@ -61,6 +71,7 @@ class Known:
 
     sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
     matches: dict[Node, list[int]] = field(default_factory=dict)
+    answers: frozenset[Node] = frozenset()
 
 
 @dataclass
@@ -72,6 +83,8 @@ class Projection:
         limit: most code points of values; a pass that needs more ends with `TooLong`, so that a rung that cannot fit
             costs no more than one that does.
         asked: the record being rendered answers the query, so its strings are cut around the answer.
+        entered: the outermost object has been met.
+        loud: length up to which texts stay whole, where the record being rendered says that something failed.
     """
 
     rung: Rung
@@ -79,6 +92,8 @@ class Projection:
     known: Known
     limit: float
     asked: bool = False
+    loud: int = 0
+    entered: bool = False
     spent: int = 0
     kept: int = 0
     listed: int = 0
@@ -93,7 +108,11 @@ class Projection:
             return self._object(node, depth)
         if first == b"[":
             return self._array(node, depth)
-        return self._spend(self._string(node.raw, floor) if first == b'"' else node.raw.decode())
+        if first != b'"':
+            return self._spend(node.raw.decode())
+        if node in self.known.answers:
+            return self._spend(self._answer(node.raw))
+        return self._spend(self._string(node.raw, max(floor, self.loud)))
 
     def _spend(self, text: str) -> str:
         self.spent += len(text)
@@ -135,38 +154,63 @@ class Projection:
 
     def _around(self, text: str, limit: int) -> str:
         """The part of a long text that answers the query; `""` where none does, or where its beginning does."""
-        folded = fold(text)
-        at = next((place for term in terms(self.query) if (place := folded.find(term)) >= 0), 0)
-        if at < limit * 3 // 4:
+        at = window(text, self.query, limit // 2)
+        if at < limit // 2:
             return ""
-        start = safe_cut(text, max(0, at - limit // 3), 0)
+        start = safe_cut(text, max(0, at - limit // 4), 0)
         end = safe_cut(text, min(len(text), start + limit), start + 1)
         return f"…+{start}… {text[start:end]}" + (f"…+{len(text) - end}" if end < len(text) else "")
 
+    def _answer(self, raw: bytes) -> str:
+        """A text that answers the query: whole, or the part that does."""
+        before, self.asked = self.asked, True
+        value = self._string(raw, _ANSWER)
+        self.asked = before
+        return value
+
     def _object(self, node: Node, depth: int) -> str:
         members = node.members
-        found = self._set(node) if len(members) >= _FEW else None
+        found = self.records(node) if len(members) >= FEW else None
         if found is not None:
             return "{" + self._records(node, *found, "members", depth) + "}"
+        wanted = self.known.answers
         if depth >= self.rung.depth and len(node.raw) > _SHORT:
-            return jsontext.quote(f"…+{len(members)} members")
-        kept = list(members.items())[: self.rung.members]
-        parts = [f"{jsontext.quote(name)}:{self.render(value, depth + 1, self._floor(name))}" for name, value in kept]
+            kept = [(name, value) for name, value in members.items() if value in wanted] or self._peek(members)
+            if not kept:
+                return jsontext.quote(f"…+{len(members)} members")
+        else:
+            kept = list(members.items())[: self.rung.members]
+            if node in wanted:
+                kept += [pair for pair in list(members.items())[self.rung.members :] if pair[1] in wanted]
+        rich, self.entered = 0 if self.entered else self.rung.rich, True
+        parts = []
+        for at, (name, value) in enumerate(kept):
+            level = depth - 1 if at < rich else depth + 1
+            parts.append(f"{jsontext.quote(name)}:{self.render(value, level, self._floor(name))}")
         if len(members) > len(kept):
             parts.append(f'"…":"+{len(members) - len(kept)} members"')
             self._count(len(kept), len(members), "members")
         return "{" + ",".join(parts) + "}"
 
+    def _peek(self, members: dict[str, Node]) -> list[tuple[str, Node]]:
+        """The plain members that name a container whose other members are left out."""
+        naming = [
+            (name, value)
+            for name, value in members.items()
+            if value.raw[:1] not in (b"{", b"[") and len(value.raw) > 2 and sets.identifies(name)
+        ]
+        return naming[: self.rung.peek]
+
     def _array(self, node: Node, depth: int) -> str:
         items = node.items
-        if depth >= self.rung.depth and len(node.raw) > _SHORT:
+        if depth >= self.rung.depth and len(node.raw) > _SHORT and node not in self.known.answers:
             return jsontext.quote(f"…+{len(items)} items")
-        found = self._set(node) if len(items) > 2 else None
+        found = self.records(node) if len(items) > 2 else None
         if found is not None:
             return "[" + self._records(node, *found, "items", depth) + "]"
         return "[" + self._values(node, depth) + "]"
 
-    def _set(self, node: Node) -> tuple[list[sets.Record], sets.Survey] | None:
+    def records(self, node: Node) -> tuple[list[sets.Record], sets.Survey] | None:
         """The parts of a container as records of one kind, if they are; read once for all rungs."""
         if node not in self.known.sets:
             array = node.raw[:1] == b"["
@@ -191,7 +235,9 @@ class Projection:
             self._count(len(items), len(items), "items")
             return ",".join(self.render(item, depth + 1) for item in items)
         self._count(room, len(items), "items")
-        matches = [at for at in self._matching(node, items) if room - 1 <= at < len(items) - 1][:_MOST_MATCHES]
+        wanted = [at for at, item in enumerate(items) if item in self.known.answers] if self.known.answers else []
+        matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted})
+        matches = [at for at in matches if room - 1 <= at < len(items) - 1]
         return self._sampled(
             [self.render(item, depth + 1) for item in items[: room - 1]], items, [*matches, len(items) - 1], depth
         )
@@ -212,10 +258,12 @@ class Projection:
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
             asked = set(self._matching(node, [record.node for record in found])[:_MOST_MATCHES])
-            whole |= asked
+            asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
+            whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
         others = [at for at in range(len(found)) if at not in whole]
-        columns = [name for name, points in survey.scores.items() if points >= max(rung.least, 1)][: rung.columns]
+        columns = _columns(survey, rung)
         names = ["key", *columns] if noun == "members" else columns
+        alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // 4 else set()
         listed = self._listed(others, survey.alarms) if names else []
         self._count(len(whole), len(found), noun, len(listed), names)
         mark = f"+{len(others)} {noun}"
@@ -223,11 +271,13 @@ class Projection:
             rest = jsontext.quote(mark if noun == "members" else f"…{mark}")
         else:
             mark = mark if len(listed) == len(others) else f"{mark}, {len(listed)} of them listed"
-            rest = self._table(mark, names, [self._row(found[at], columns) for at in listed], survey.same)
+            rest = self._table(mark, names, self._rows([found[at] for at in listed], columns), survey.same)
         parts: list[str] = []
         for at, record in enumerate(found):
             if at in whole:
+                before, self.loud = self.loud, max(self.loud, _LOUD_FLOOR if at in alarms else 0)
                 value = self._asked(record.node, depth + 1, at in asked)
+                self.loud = before
                 parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
             elif rest:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)
@@ -257,6 +307,15 @@ class Projection:
             parts.append('"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]")
         return "{" + ",".join(parts) + "}"
 
+    def _rows(self, records: list[sets.Record], columns: list[str]) -> list[list[str]]:
+        """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
+        before = self.spent
+        rows = [self._row(record, columns) for record in records[:_FIRST_ROWS]]
+        mean = (self.spent - before) / max(1, len(rows))
+        if before + _SURE * mean * len(records) > self.limit:
+            raise TooLong
+        return rows + [self._row(record, columns) for record in records[_FIRST_ROWS:]]
+
     def _row(self, record: sets.Record, columns: list[str]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
         for name in columns:
@@ -264,7 +323,8 @@ class Projection:
             if raw[:1] in (b"{", b"["):
                 cells.append('"…"' if len(raw) > 2 else raw.decode())
             elif raw[:1] == b'"':
-                cells.append(self._string(raw, self._floor(name), counted=False))
+                floor = _IDENTITY_FLOOR if name == columns[0] and self.rung.rows else self._floor(name)
+                cells.append(self._string(raw, floor, counted=False))
             else:
                 cells.append(raw.decode())
         self._spend("".join(cells))
@@ -291,6 +351,15 @@ class Projection:
     def _count(self, kept: int, total: int, noun: str, listed: int = 0, columns: Sequence[str] = ()) -> None:
         if total > self.total:
             self.kept, self.total, self.noun, self.listed, self.columns = kept, total, noun, listed, columns
+
+
+def _columns(survey: sets.Survey, rung: Rung) -> list[str]:
+    """The fields that a listing shows. What tells records apart comes first: names, or else a text; a list of nothing
+    but states says little."""
+    naming = [name for name, points in survey.scores.items() if points == sets.IDENTITY]
+    telling = naming or [name for name, points in survey.scores.items() if points == sets.TEXT][:1]
+    others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
+    return [*telling, *others][: rung.columns]
 
 
 def _alike(found: list[sets.Record]) -> bool:

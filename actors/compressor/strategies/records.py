@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from actors.compressor.jsontext import Node
 
@@ -60,9 +61,11 @@ _ALARMS = frozenset(
         "alert",
     )
 )
-_MOST_OUTLIERS = 4
+_NOTHING = (b"null", b'""')
+_MOST_OUTLIERS = 6
 _MOST_READ = 20_000
-_SAMPLE = 2_000
+_SAMPLE = 1_000
+_SMALL_OBJECT = 600
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
 
@@ -73,10 +76,24 @@ class Record:
     key: str | None
     node: Node
 
-    @property
+    @cached_property
     def members(self) -> dict[str, Node]:
-        """The members, read when they are first needed; a plain value is a record with the one member `value`."""
-        return self.node.members if self.node.raw[:1] == b"{" else {"value": self.node}
+        """The members, read when they are first needed; a plain value is a record with the one member `value`.
+
+        Where a record names itself only inside of a small object, the members of that stand beside it as `outer.inner`.
+        """
+        if self.node.raw[:1] != b"{":
+            return {"value": self.node}
+        members = self.node.members
+        if any(name.lower() in _IDENTITY for name in members):
+            return members
+        inner = {
+            f"{outer}.{name}": value
+            for outer, node in members.items()
+            if node.raw[:1] == b"{" and len(node.raw) <= _SMALL_OBJECT
+            for name, value in node.members.items()
+        }
+        return {**members, **inner} if inner else members
 
 
 @dataclass
@@ -145,11 +162,17 @@ def _failed(record: Record) -> bool:
 
 def _place(name: str) -> int:
     """Titles before numbers before other fields that identify."""
-    return _IDENTITY.index(name.lower()) if name.lower() in _IDENTITY else len(_IDENTITY)
+    name = _last(name)
+    return _IDENTITY.index(name) if name in _IDENTITY else len(_IDENTITY)
 
 
 def identifies(name: str) -> bool:
-    return name.lower() in _IDENTITY
+    return _last(name) in _IDENTITY
+
+
+def _last(name: str) -> str:
+    """`__name__` of `metric.__name__` is a name."""
+    return name.rpartition(".")[2].strip("_").lower()
 
 
 def _count(found: Field, raw: bytes, key: str | None) -> None:
@@ -159,14 +182,14 @@ def _count(found: Field, raw: bytes, key: str | None) -> None:
         found.containers += 1
         found.empty += len(raw) == 2
         return
-    found.empty += raw in (b"null", b'""')
+    found.empty += raw in _NOTHING
     found.echoes += key is not None and raw[1:-1] == key.encode()
     if len(found.values) <= 64 or raw in found.values:
         found.values[raw[:200]] += 1
 
 
 def _score(found: Field) -> int:
-    name = found.name.lower()
+    name = _last(found.name)
     mean = found.length / found.present
     if found.containers > 0.5 * found.present:
         return 0
@@ -197,11 +220,16 @@ def _outliers(records: list[Record], fields: dict[str, Field], total: int) -> li
         for value, count in found.values.items():
             if count <= max(1, total // 100):
                 rare[(name, value)] = count
+    # What hardly any record has at all says as much as a rare value: most often it is an error.
+    seldom = {
+        name for name, found in fields.items() if total >= 20 and 0 < found.present - found.empty <= max(1, total // 50)
+    }
     found_at: list[tuple[int, int]] = []
     for index, record in enumerate(records):
         counts = [
             rare[(name, node.raw[:200])] for name, node in record.members.items() if (name, node.raw[:200]) in rare
         ]
+        counts += [1 for name, node in record.members.items() if name in seldom and node.raw not in _NOTHING]
         if counts:
             found_at.append((min(counts), index))
     return sorted(index for _, index in sorted(found_at)[:_MOST_OUTLIERS])

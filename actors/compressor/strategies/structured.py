@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget
 from actors.compressor.strategies import records as sets
-from actors.compressor.strategies.projection import Known, Projection, Rung, TooLong
+from actors.compressor.strategies.answers import answers
+from actors.compressor.strategies.projection import FEW, Known, Projection, Rung, TooLong
 from actors.compressor.strategies.task import Draft, Task
 
 # From rich to poor. Every rung delivers at most the records and values of the one before it.
+# At worst a string that says how much there is, and nothing of it.
+_LEAST = (
+    Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=2),
+    Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=0, members=0),
+)
 _LISTING = (
     Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=sets.MINOR),
     Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=sets.PLAIN),
     Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=sets.PLAIN),
     Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=sets.TEXT),
     Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=sets.TEXT),
+    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.TEXT),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.TEXT),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE, columns=3),
@@ -38,10 +48,14 @@ _LISTING = (
     Rung(text=24, opaque=12, scalars=3, head=1, tail=0, rows=4, least=sets.IDENTITY, columns=1, members=16, depth=3),
     Rung(text=16, opaque=8, scalars=3, head=1, tail=0, rows=0, depth=2, members=8),
     Rung(text=12, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=5),
+    *_LEAST,
 )
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""
-_TEXT_RUNG, _IDENTITY_RUNGS = 4, 10
+_TEXT_RUNG, _IDENTITY_RUNGS = 4, 11
+_MOST_OF = 0.5
+_HEADS = (40, 20, 10, 5)
+_RICH = (160, 80, 40, 20, 10, 5, 2)
 
 _PRUNING = tuple(
     Rung(text=text, opaque=opaque, scalars=3, head=2, tail=1, rows=0, members=members, depth=depth)
@@ -50,7 +64,7 @@ _PRUNING = tuple(
         (300, 80, 100_000, 10), (120, 40, 1000, 8),
         (60, 24, 200, 6), (40, 16, 60, 5), (24, 12, 20, 4), (16, 8, 8, 2), (12, 8, 5, 1),
     )
-)  # fmt: skip
+) + _LEAST  # fmt: skip
 
 _FIELDS = tuple(
     Rung(text=text, opaque=opaque, scalars=scalars, head=1, tail=0, rows=0, members=100_000, depth=depth)
@@ -58,7 +72,23 @@ _FIELDS = tuple(
         (600, 120, 20, 8), (300, 80, 10, 6), (120, 40, 6, 5), (80, 32, 4, 4), (60, 24, 3, 3),
         (40, 16, 3, 2), (24, 12, 3, 1),
     )
-) + _PRUNING[-2:]  # fmt: skip
+) + _PRUNING[-4:]  # fmt: skip
+
+
+_NESTED = tuple(
+    Rung(
+        text=text, opaque=opaque, scalars=scalars, head=1, tail=0, rows=12, columns=2, members=100_000, depth=depth,
+        peek=peek,
+    )
+    for text, opaque, scalars, depth, peek in (
+        (300, 80, 12, 8, 2), (160, 60, 8, 8, 2), (100, 40, 4, 7, 2), (100, 40, 4, 6, 2), (60, 32, 3, 5, 2),
+        (40, 24, 3, 5, 2), (60, 32, 3, 4, 2), (40, 24, 3, 4, 1),
+        (84, 32, 3, 3, 2), (40, 24, 3, 3, 2), (40, 24, 3, 3, 1),
+        (24, 12, 3, 3, 0), (84, 32, 3, 2, 2), (40, 16, 3, 2, 1), (24, 12, 3, 2, 0), (24, 12, 3, 1, 1),
+        (24, 12, 3, 1, 0),
+    )
+)  # fmt: skip
+"""For documents without lists of any weight: ever less of the depth, never less of the top."""
 
 
 def document(text: str) -> bytes | None:
@@ -76,10 +106,16 @@ def listing(task: Task, data: bytes) -> Draft | None:
     The richest rung that fits the soft target, else the richest that fits at all.
     """
     drafts = Drafts(data, task.query, task.budget)
-    rich = (drafts.of(rung) for rung in _LISTING[:_IDENTITY_RUNGS])
-    best = next((draft for draft in rich if draft is not None and task.soft.fits(draft.text)), None)
+    if not drafts.lists():
+        nested = drafts.first(_NESTED, task.soft) or drafts.first(reversed(_NESTED), task.budget)
+        if nested is not None:
+            return drafts.filled(nested, [replace(nested, rich=count) for count in _RICH], task.soft)
+    best = drafts.first(_LISTING[:_IDENTITY_RUNGS], task.soft)
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
-    return best or next((draft for rung in _LISTING[_TEXT_RUNG:] if (draft := drafts.of(rung)) is not None), None)
+    best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
+    if best is None:
+        return None
+    return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
 
 
 def schema_pruning(task: Task, data: bytes) -> Draft | None:
@@ -128,8 +164,29 @@ class Drafts:
         self._root = jsontext.Node(data)
         self._query = query
         self._budget = budget
-        self._known = Known()
+        self._known = Known(answers=answers(self._root, query))
         self._made: dict[Rung, Draft | None] = {}
+
+    def lists(self) -> bool:
+        """Whether records of one kind make up most of the document."""
+        node, whole = self._root, len(self._root.raw)
+        while len(node.raw) >= _MOST_OF * whole:
+            if node.raw[:1] == b"[":
+                return True
+            if node.raw[:1] != b"{" or not node.members:
+                return False
+            if len(node.members) >= FEW and Projection(_LISTING[0], "", self._known, 0).records(node):
+                return True
+            node = max(node.members.values(), key=lambda member: len(member.raw))
+        return False
+
+    def first(self, rungs: Iterable[Rung], room: Budget) -> Rung | None:
+        """The first of the rungs on which the document fits the room."""
+        return next((rung for rung in rungs if (draft := self.of(rung)) is not None and room.fits(draft.text)), None)
+
+    def filled(self, rung: Rung, richer: list[Rung], room: Budget) -> Draft | None:
+        """The draft of a rung, or of the first of the richer ones that still fits the room."""
+        return self.of(self.first(richer, room) or rung)
 
     def of(self, rung: Rung) -> Draft | None:
         """The document on this rung; `None` where it does not fit the budget."""

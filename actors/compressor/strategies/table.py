@@ -1,68 +1,62 @@
-"""CSV and TSV: the header, the first rows, the last one, rows that stand out, counts of the columns with few values."""
+"""Tables: the header, the first rows, the last one, rows that stand out, counts of the columns with few values, and the
+telling columns of all rows."""
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 
-from actors.compressor.budget import cost
-from actors.compressor.detect import delimiter
+from actors.compressor.budget import Budget, cost
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
+from actors.compressor.grid import Grid, odd, read
 from actors.compressor.strategies.lines import ask
+from actors.compressor.strategies.records import identifies
 from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.thin import LARGE
 from actors.compressor.units import split
 
 _FEW_VALUES = 12
-_MOST_OUTLIERS = 8
 _MOST_COUNTED = 6
 _ROWS_SHARE = 0.2
 """Of the soft target; like rows say little."""
 _NAMES_SHARE = 0.25
-"""Most that the names of all rows may cost, of the whole table."""
+"""Most that the names of all rows may cost, of the whole table, where that is more than the soft target."""
+_MOST_COLUMNS = 4
+_LONGEST_NAME = 48
 
 
 def table(task: Task) -> Draft | None:
     """Rows stay as they stand; `None` where the lines are not rows of one width."""
-    units = split(task.text)
-    lines = [units.content(index) for index in range(len(units))]
-    mark = delimiter(lines[:200])
-    rows = list(csv.reader(lines, delimiter=mark)) if mark else []
-    if len(rows) != len(lines) or len(rows) < 4:
+    if len(task.text) > LARGE:
         return None
-    header, body = rows[0], rows[1:]
-    columns = [[row[at] if at < len(row) else "" for row in body] for at in range(len(header))]
+    units = split(task.text)
+    grid = read([units.content(index) for index in range(len(units))])
+    if grid is None or units.lines[-1] - units.lines[0] + 1 < len(units):
+        return None
+    columns = grid.columns
     few = {
         at: Counter(values)
         for at, values in enumerate(columns)
-        if len(set(values)) <= max(2, min(_FEW_VALUES, len(body) // 4))
+        if len(set(values)) <= max(2, min(_FEW_VALUES, len(grid.rows) // 4))
     }
-    ranked = [FILLER] * len(units)
-    ranked[0] = MUST
-    for at in (1, 2, 3, len(units) - 1):
+    rows = set(grid.lines)
+    # Lines that are no rows are the header, rules, and what the tool says under its table.
+    ranked = [FILLER if index in rows else MUST for index in range(len(units))]
+    for at in (*grid.lines[:3], grid.lines[-1]):
         ranked[at] = SALIENT
-    for at in _outliers(columns, few):
-        ranked[at + 1] = SALIENT + 1
+    for at in odd(grid):
+        ranked[grid.lines[at]] = SALIENT + 1
     ask(units, ranked, task.query)
-    extra = _counts(header, few)
-    rows_only = task.soft.scaled(_ROWS_SHARE)
-    excerpt = choose(units, ranked, task.budget.minus(extra), rows_only, Gaps.BLOCK)
-    names = _identifiers(header, columns)
-    if cost(names) <= _NAMES_SHARE * cost(task.text) and task.budget.fits(excerpt.text + extra + names):
-        extra += names
-    return Draft(excerpt.text + extra, f"{max(0, excerpt.kept - 1)} of {len(body)} rows", complete=excerpt.complete)
-
-
-def _outliers(columns: list[list[str]], few: dict[int, Counter[str]]) -> list[int]:
-    """Rows that hold a value found in hardly any other row of a column with few values, rarest first."""
-    found: dict[int, int] = {}
-    for at, counts in few.items():
-        total = sum(counts.values())
-        rare = {value: count for value, count in counts.items() if len(counts) > 1 and count <= max(1, total // 100)}
-        if rare:
-            for index, value in enumerate(columns[at]):
-                if value in rare:
-                    found[index] = min(found.get(index, total), rare[value])
-    return sorted(found, key=lambda index: (found[index], index))[:_MOST_OUTLIERS]
+    extra = _counts(grid.header, few)
+    excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.scaled(_ROWS_SHARE), Gaps.BLOCK)
+    shown = excerpt.text + extra
+    limit = _NAMES_SHARE * cost(task.text)
+    telling = _telling(grid, columns, set(few), task.budget.minus(shown), task.soft.minus(shown), limit)
+    if not telling:
+        excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
+    extra += telling
+    kept = max(0, excerpt.kept - (len(units) - len(grid.rows)))
+    others = ", the others by name" if telling else ""
+    return Draft(excerpt.text + extra, f"{kept} of {len(grid.rows)} rows{others}", complete=excerpt.complete)
 
 
 def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
@@ -75,9 +69,48 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
     return "\n[counts | " + " | ".join(parts) + "]" if parts else ""
 
 
-def _identifiers(header: list[str], columns: list[list[str]]) -> str:
-    """The first column where it names the rows."""
-    values = columns[0]
-    if len(set(values)) < len(values) or sum(map(len, values)) > 24 * len(values):
-        return ""
-    return f"\n[{header[0][:40]} of all rows: " + " ".join(values) + "]"
+def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget, soft: Budget, limit: float) -> str:
+    """The columns that tell rows apart, of all rows: one within `limit` tokens, more while `soft` has room."""
+    best = ""
+    chosen: list[int] = []
+    for at in _ranked(grid.header, columns, few):
+        # A name says more than a running number, if only one of them has room.
+        running = len(chosen) == 1 and _counting(columns[chosen[0]])
+        for names in (sorted([*chosen, at]), [at]) if running else (sorted([*chosen, at]),):
+            text = _listed(grid.header, columns, names)
+            wide = (not chosen or running) and cost(text) <= limit
+            if room.fits(text) and (soft.fits(text) or wide):
+                best, chosen = text, names
+                break
+        if len(chosen) == _MOST_COLUMNS:
+            break
+    return best
+
+
+def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[int]:
+    """Columns whose values differ from row to row: the first, those with a name's name, then the shortest."""
+    found = []
+    for at, values in enumerate(columns):
+        length = sum(map(len, values)) / max(1, len(values))
+        distinct = len(set(values)) / max(1, len(values))
+        if at not in few and distinct >= 0.5 and 1 < length <= _LONGEST_NAME:
+            named = identifies(header[at]) or identifies(header[at].rstrip("sS"))
+            order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2
+            found.append((order, length, at))
+    return [at for _, _, at in sorted(found)]
+
+
+def _counting(values: list[str]) -> bool:
+    """Whether a column only numbers its rows."""
+    return all(value.isdecimal() for value in values) and [int(value) for value in values] == list(
+        range(int(values[0]), int(values[0]) + len(values))
+    )
+
+
+def _listed(header: list[str], columns: list[list[str]], chosen: list[int]) -> str:
+    names = ", ".join(header[at][:40] for at in chosen)
+    if len(chosen) == 1:
+        values = columns[chosen[0]]
+        return f"\n[{names} of all rows: " + ("; " if any(" " in value for value in values) else " ").join(values) + "]"
+    rows = zip(*(columns[at] for at in chosen), strict=True)
+    return f"\n[{names} of all rows: " + "; ".join(", ".join(row) for row in rows) + "]"

@@ -141,7 +141,7 @@ class Memories:
             "chunk_ids": [chunk.id for chunk in found],
         }
         return types.CallToolResult(
-            content=[types.TextContent(text=f"Added {source} ({len(found)} chunks)")], structured_content=told
+            content=[types.TextContent(text=f"Added {source} ({_chunks(len(found))})")], structured_content=told
         )
 
     def _do(self, arguments: Mapping[str, Any]) -> str:
@@ -213,6 +213,10 @@ def _compact(hits: list[Hit]) -> str:
         place = " > ".join(part for part in (hit.chunk.source, re.sub(r"\s+", " ", hit.chunk.hierarchy)) if part)
         blocks.append(f"[{rank}] {hit.score:.2f} | {place}\n{hit.chunk.text}")
     return "\n\n".join(blocks)
+
+
+def _chunks(number: int) -> str:
+    return "1 chunk" if number == 1 else f"{number} chunks"
 
 
 def _known(arguments: Mapping[str, Any], *names: str) -> None:

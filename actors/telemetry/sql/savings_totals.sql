@@ -14,7 +14,8 @@ SELECT
     sum(original_tokens - delivered_tokens) AS saved_tokens,
     round(sum(original_tokens - delivered_tokens) / nullif(sum(original_tokens), 0), 4) AS saved_ratio,
     quantile_cont(total_ms, [0.5, 0.95, 0.99]) AS latency_ms,
-    quantile_cont(total_ms - upstream_ms, [0.5, 0.95, 0.99]) AS own_ms,
+    -- Of a call without an answer it is not known how long the upstream kept it.
+    quantile_cont(total_ms - upstream_ms, [0.5, 0.95, 0.99]) FILTER (ok OR upstream_ms > 0) AS own_ms,
     min(ts) AS first_ts,
     max(ts) AS last_ts
 FROM call

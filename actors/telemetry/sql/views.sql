@@ -40,8 +40,8 @@ SELECT
     quantile_cont(total_ms, 0.5) AS p50_ms,
     quantile_cont(total_ms, 0.95) AS p95_ms,
     quantile_cont(total_ms, 0.99) AS p99_ms,
-    quantile_cont(upstream_ms, 0.5) AS upstream_p50_ms,
-    quantile_cont(total_ms - upstream_ms, 0.5) AS own_p50_ms
+    quantile_cont(upstream_ms, 0.5) FILTER (upstream_ms > 0) AS upstream_p50_ms,
+    quantile_cont(total_ms - upstream_ms, 0.5) FILTER (ok OR upstream_ms > 0) AS own_p50_ms
 FROM call
 WHERE NOT cached
 GROUP BY server, tool
@@ -144,7 +144,7 @@ ORDER BY ranker_version;
 
 COMMENT ON VIEW savings_by_tool IS 'Calls, characters and estimated tokens saved per upstream tool; saved = original - delivered.';
 COMMENT ON VIEW savings_by_day IS 'Calls and estimated tokens saved per day (UTC).';
-COMMENT ON VIEW latency_by_tool IS 'Milliseconds per call that was not answered from the cache; own = everything but the upstream.';
+COMMENT ON VIEW latency_by_tool IS 'Milliseconds per call that was not answered from the cache; own = everything but the upstream, of calls that it answered.';
 COMMENT ON VIEW cache_by_tool IS 'Share of successful calls answered from the response cache.';
 COMMENT ON VIEW surfacing_outcomes IS 'How the calls that reached surfacing ended.';
 COMMENT ON VIEW latest_ratings IS 'The rating that counts, per surfacing event and memory.';

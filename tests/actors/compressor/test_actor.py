@@ -91,15 +91,18 @@ async def test_a_store_that_fails_delivers_everything(bus: Bus, actor: Compresso
     assert reply.delivered_chars == len(text)
 
 
-async def test_a_corrupt_store_is_reported(place: Place) -> None:
+async def test_a_corrupt_store_and_an_open_key_are_reported(place: Place) -> None:
     (place.state / "recall.db").write_bytes(b"nonsense" * 2000)
+    (place.state / "recall.key").write_bytes(b"k" * 32)
+    (place.state / "recall.key").chmod(0o644)
     actor = CompressorActor(place)
     await actor.start()
     client = Bus(Runtime(place.runtime), "test")
     try:
         stats = await client.ask(GetRecallStats(), timeout=20)
-        assert "recall.db.corrupt-" in stats.set_aside
+        assert "recall.db.damaged-" in stats.set_aside
         assert stats.entries == 0
+        assert "mode 0644" in stats.key_fault
     finally:
         client.close()
         await actor.stop(drain=1)
@@ -128,11 +131,11 @@ async def test_keys_survive_a_killed_process(place: Place) -> None:
     text = texts.issues(150)
     process = start()
     try:
-        reply = await client.ask(request(text), timeout=30)
+        reply = await client.ask(request(text), timeout=30, wait=30)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process = start()
-        page = await client.ask(ReadMore(key=reply.keys[0], limit=100), timeout=30)
+        page = await client.ask(ReadMore(key=reply.keys[0], limit=100), timeout=30, wait=30)
         assert text.startswith(page.text.text.rpartition(FOOTER)[0])
         assert page.served == 100
         nice = Path(f"/proc/{process.pid}/stat")

@@ -101,8 +101,10 @@ def kept_units(kind: str, out: str) -> int:
         return len(set(re.findall(r"\"message \d+", out)))
     if kind == "history":
         return len(re.findall(r"\(\d+\)$", out, re.M))
-    said = re.search(r"\[shortened: (\d+) of (\d+) (?:lines|rows)", out)
-    return int(said[1]) if said else 1_000_000
+    said = re.search(r"\[shortened: (\d+) of (\d+) (?:lines|rows)(, the others by name)?", out)
+    if said is None:
+        return 1_000_000
+    return int(said[1]) + (int(said[2]) if said[3] else 0)
 
 
 PIECES = [

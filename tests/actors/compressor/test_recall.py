@@ -137,7 +137,7 @@ def test_credentials_stay_in_memory(tmp_path: Path, clock: Clock) -> None:
 def test_a_corrupt_file_is_set_aside_and_rebuilt(tmp_path: Path) -> None:
     (tmp_path / "recall.db").write_bytes(b"this is no database" * 500)
     store = Recall(tmp_path)
-    assert Path(store.set_aside).name.startswith("recall.db.corrupt-")
+    assert Path(store.set_aside).name.startswith("recall.db.damaged-")
     assert Path(store.set_aside).read_bytes().startswith(b"this is no database")
     assert store.get(put(store, "text").key) is not None
     store.close()

@@ -3,7 +3,7 @@
 Plain JSON-RPC over stdio without any package, so that it starts at once. Like a server with rank fusion it returns its
 memories for *any* query, the first with score 1/61. The script is read anew at every call:
 `behaviour` is `ok`, `error` (an `Error:` text), `hang`, `crash`, `garbage`, `rpc_error`; `tools` and `version` replace
-what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`.
+what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`. Searches wait while the file `hold` exists.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def main() -> None:
             behaviour = script.get("behaviour", "ok")
             if behaviour == "hang" and message["params"]["name"] == "mem_search":
                 continue
+            while message["params"]["name"] == "mem_search" and Path(script.get("hold", "")).is_file():
+                time.sleep(0.005)
             if behaviour == "crash" and message["params"]["name"] == "mem_search":
                 os._exit(3)
             if behaviour == "rpc_error":

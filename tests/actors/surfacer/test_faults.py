@@ -85,7 +85,17 @@ async def test_a_corrupt_store_is_set_aside_and_reported(home: Place, recorder: 
         await eventually(
             lambda: any(isinstance(e, FaultEvent) and e.what == "store_set_aside" for e in recorder.received)
         )
-    assert len(list(home.state.glob("surfacing.db.corrupt-*"))) == 1
+    assert len(list(home.state.glob("surfacing.db.damaged-*"))) == 1
+
+
+async def test_a_corrupt_index_is_set_aside_and_reported_for_its_server(place: Place, recorder: Recorder) -> None:
+    """The embedded LTM, which no test of this file but this one has."""
+    (place.state / "embedded.db").write_bytes(b"not a database" * 100)
+    async with running(place):
+        await eventually(
+            lambda: any(isinstance(e, FaultEvent) and "embedded.db.damaged-" in e.detail for e in recorder.received)
+        )
+    assert len(list(place.state.glob("embedded.db.damaged-*"))) == 1
 
 
 async def test_a_killed_surfacer_remembers_what_it_has_shown_and_leaves_no_child(home: Place) -> None:

@@ -47,6 +47,13 @@ def test_structured_results() -> None:
     assert not is_own_id(found.memories[1].id)
 
 
+@pytest.mark.parametrize("rest", ["The note itself.", "", "---\n\nA rule across the page."])
+def test_the_properties_of_a_file_are_no_part_of_a_memory(rest: str) -> None:
+    head = "---\ntitle: A\ntags:\n  - b\nnamespace: default\n---\n\n"
+    found = read_search(json.dumps({"results": [{"content": head + rest}, {"content": rest}]}))
+    assert [memory.text for memory in found.memories] == [rest, rest]
+
+
 def test_compact_results() -> None:
     text = (
         "Found 2 results:\n\n[1] 0.02 | /n/auth.md > Auth > Tokens\nTokens live 15 minutes.\nSecond line.\n\n"

@@ -176,6 +176,28 @@ def test_identifiers_are_taken_apart() -> None:
     assert {"oauth", "client", "v2", "auth", "callback", "postgre", "ios", "k8s"} <= words(made)
 
 
+def test_scripts_without_spaces_are_searched_for_by_the_word_too() -> None:
+    """Full-text indexes hold the whole run between spaces, particles and all."""
+    query = extract(server="s", tool="t", arguments={}, context_query="본번 배포는 언제 하나요")
+    assert query is not None
+    assert query.text == "본번 배포는 언제 하나요"
+    assert {"본번", "배포는", "배포"} <= set(query.search_text.split())
+    query = extract(server="s", tool="t", arguments={}, context_query="本番リリースは何曜日ですか")
+    assert query is not None
+    assert {"本番リリース", "本番", "リリース"} <= set(query.search_text.split())
+    query = extract(server="s", tool="t", arguments={}, context_query="when is the next release")
+    assert query is not None
+    assert query.search_text == query.text
+
+
+@pytest.mark.parametrize("key", ["sql", "jql"])
+def test_query_languages_under_their_own_names(key: str) -> None:
+    values = {"sql": "SELECT last_contact_reason FROM churn_features", "jql": 'project = A AND text ~ "stub zone lost"'}
+    query = extract(server="s", tool="run", arguments={key: values[key]})
+    assert query is not None
+    assert query.stage == 4
+
+
 def test_the_digest_ignores_case_and_the_text_is_bounded() -> None:
     assert found(context_query="Rotate KEYS").digest == found(context_query="rotate keys").digest
     assert len(found(context_query="word " * 5000).text) <= LONGEST_QUERY

@@ -107,3 +107,30 @@ def test_long_memories_need_more() -> None:
     assert relevance(asked, f"The checkout was rewritten for stripe. {filler}") < relevance(
         asked, "The checkout was rewritten for stripe."
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "own"),
+    [
+        ("explain how refresh token rotation works", "explain how our refresh token rotation works"),
+        ("best refresh token rotation", "best way for my refresh token rotation"),
+        ("리프레시 토큰 회전 방식을 설명해줘", "우리 리프레시 토큰 회전 방식을 설명해줘"),
+        ("トークンの回転について説明して", "うちのトークンの回転について説明して"),
+    ],
+)
+def test_questions_of_general_knowledge_need_more(asked: str, own: str) -> None:
+    text = "Refresh token rotation: 리프레시 토큰 회전, トークンの回転, on every use."
+    assert 0 < relevance(asked, text) < relevance(own, text)
+
+
+def test_customers_are_not_custom() -> None:
+    assert relevance("customer invoices of June", "Custom metrics tripled the June bill.") == 0
+
+
+def test_explained_sql_is_sql() -> None:
+    plain = extract(server="s", tool="t", arguments={"sql": "SELECT amount FROM ledger_entries WHERE closed"})
+    for prefix in ("EXPLAIN ", "explain analyze ", "EXPLAIN (ANALYZE, BUFFERS) "):
+        sql = prefix + "SELECT amount FROM ledger_entries WHERE closed"
+        query = extract(server="s", tool="t", arguments={"sql": sql})
+        assert query is not None and plain is not None
+        assert query.text == plain.text

@@ -89,6 +89,26 @@ def test_a_line_with_a_credential_is_dropped_and_counted(tmp_path: Path) -> None
     assert (found.written, found.redacted) == (0, 2)
 
 
+def test_a_large_batch_is_rotated_too_and_pairs_stay_together(tmp_path: Path) -> None:
+    found = log(tmp_path, max_bytes=2_000, max_backups=100)
+    append(found, [line for number in range(20) for line in pair(f"call-{number}")])
+    files = [found.path, *found.backups]
+    assert len(files) > 4
+    assert max(path.stat().st_size for path in files) <= 2_000
+    for path in files:
+        ids = [json.loads(line)["selection_id"] for line in path.read_text().splitlines()]
+        assert ids[::2] == ids[1::2]
+    assert found.written == 40
+
+
+def test_a_selection_in_a_rotated_log_can_be_labelled(tmp_path: Path) -> None:
+    found = log(tmp_path, max_bytes=600, max_backups=3)
+    for number in range(3):
+        append(found, pair(f"call-{number}"))
+    found.label("call-0", user_corrected=True, operator_override=False)
+    assert '"kind":"feedback"' in found.path.read_text()
+
+
 def test_rotation_keeps_the_newest_backups(tmp_path: Path) -> None:
     found = log(tmp_path, max_bytes=600, max_backups=2)
     for number in range(5):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -117,12 +118,77 @@ def test_period_and_tool_narrow_a_report(tmp_path: Path) -> None:
     assert report(path, tool="nope")["calls"] == 0
 
 
-@pytest.mark.parametrize("name", ["savings", "surfacing", "compression", "progressive", "tuning", "faults"])
+@pytest.mark.parametrize("name", ["savings", "surfacing", "compression", "progressive", "tuning", "faults", "latency"])
 @pytest.mark.parametrize("limit", [0, 10])
 def test_an_empty_store_gives_zeros(tmp_path: Path, name: str, limit: int) -> None:
     found = report(stored(tmp_path), name, limit=limit)
     msgspec.json.encode(found)
     assert all(not value or key == "by" for key, value in found.items() if not isinstance(value, dict)), found
+
+
+def test_a_period_ends_before_until_and_a_server_can_be_picked(tmp_path: Path) -> None:
+    path = stored(tmp_path, *CALLS)
+    assert report(path, until="2026-11-02T10:00:00Z")["calls"] == 1
+    assert report(path, since="2026-11-02", until="2026-11-03")["calls"] == 3
+    assert report(path, server="git")["calls"] == 1
+    assert report(path, server="git", tool="read")["calls"] == 0
+    for name in ("savings", "surfacing", "compression", "progressive", "tuning", "faults", "latency"):
+        msgspec.json.encode(report(path, name, server="git", tool="log", since=DAY_1, until=DAY_2))
+    with pytest.raises(Refused, match="until is 'then'"):
+        report(path, until="then")
+
+
+def test_latency_says_which_stage_and_which_upstream_is_slow(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path,
+        *(call(upstream_ms=float(ms), total_ms=ms + 5.0, compress_ms=2.0) for ms in (10, 20, 30)),
+        call(cached=True, total_ms=1.0),
+        call(server="slow", ok=False, error="timeout", total_ms=900.0),
+        call(server="slow", upstream_ms=100.0, total_ms=101.0),
+    )
+    found = report(path, "latency")
+    assert found["calls"] == 6
+    stages = {row["stage"]: row for row in found["stages"]}
+    assert list(stages) == ["upstream", "compress", "surface", "total"]
+    assert (stages["upstream"]["calls"], stages["upstream"]["p50"]) == (4, 25.0)
+    assert (stages["compress"]["calls"], stages["compress"]["p99"]) == (3, 2.0)
+    assert (stages["surface"]["calls"], stages["surface"]["p50"]) == (0, None)
+    slow, fast = found["servers"]
+    assert (slow["server"], slow["calls"], slow["failed"], slow["timeouts"]) == ("slow", 2, 1, 1)
+    assert (slow["waited_ms"]["p50"], slow["share"]) == (500.0, round(1000 / 1060, 4))
+    assert (fast["server"], fast["calls"], fast["waited_ms"]["p50"]) == ("fs", 3, 20.0)
+    assert report(path)["own_ms"]["p99"] < 10, "a call without an answer says nothing about our share"
+    assert len(report(path, "latency", limit=1)["servers"]) == 1
+
+
+def test_figures_stay_right_after_retention_and_rebuild(tmp_path: Path) -> None:
+    """Old calls leave; what is left adds up as in a store that never had them, and again after a rebuild."""
+    now = datetime.now(UTC)
+
+    def stamp(days: int) -> str:
+        return (now - timedelta(days=days)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+    events = [
+        call(ts=stamp(days), original_tokens=days, tool=f"t{days % 3}", total_ms=float(days)) for days in range(40)
+    ]
+    journal = Journal(tmp_path / "events")
+    journal.open()
+    journal.append(lines(*events))
+    path = tmp_path / "kept.duckdb"
+    warehouse = Warehouse(path, tmp_path / "loading.tmp", retention_days={"call": 9.5})
+    warehouse.load(journal.extents)
+    assert report(path)["calls"] == 10
+    (tmp_path / "fresh").mkdir()
+    fresh = stored(tmp_path / "fresh", *(event for event in events if event.original_tokens < 10))
+    for by in ("tool", "server", "day"):
+        assert report(path, by=by) == report(fresh, by=by)
+    assert report(path, "latency") == report(fresh, "latency")
+    before = report(path)
+    path.write_bytes(b"damaged" * 1_000)
+    warehouse.set_aside()
+    Warehouse(path, tmp_path / "loading.tmp", retention_days={"call": 9.5}).load(journal.extents)
+    assert report(path) == before
+    journal.close()
 
 
 def test_surfacing_counts_what_was_shown_and_how_it_was_rated(tmp_path: Path) -> None:

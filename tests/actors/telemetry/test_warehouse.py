@@ -215,7 +215,7 @@ def test_a_damaged_store_is_recognised_and_rebuilt(journal: Journal, warehouse: 
     with pytest.raises(StoreDamaged, match=r"analytics\.duckdb"):
         warehouse.load(journal.extents)
     aside = warehouse.set_aside(datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC))
-    assert aside.name == "analytics.duckdb.damaged-20261130T120000"
+    assert aside.name == "analytics.duckdb.damaged-20261130T120000.000000Z"
     assert aside.read_bytes() == broken
     assert warehouse.load(journal.extents).rows == 42
 

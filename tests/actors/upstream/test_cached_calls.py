@@ -25,7 +25,7 @@ from actors.upstream.messages import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from bus.errors import DeadlineExceeded
+from bus.errors import DeadlineExceeded, Refused
 from bus.message import Blob
 from config.place import Place
 from config.schema_upstream import UpstreamSettings
@@ -400,7 +400,12 @@ async def test_clearing_has_a_scope_and_counts(pool: Reading) -> None:
             await pool.said("read", {"n": number})
         await pool.said("say", {"text": "x"})
         await pool.stored(4)
-        assert (await pool.bus.ask(ClearCache(server="other"), timeout=10)).entries == 0
+        with pytest.raises(Refused, match="there is no server rr; did you mean r"):
+            await pool.bus.ask(ClearCache(server="rr"), timeout=10)
+        with pytest.raises(Refused, match="server r has no tool raed; did you mean read"):
+            await pool.bus.ask(ClearCache(server="r", tool="raed"), timeout=10)
+        with pytest.raises(Refused, match="no server has a tool nothing_of_the_kind;"):
+            await pool.bus.ask(ClearCache(tool="nothing_of_the_kind"), timeout=10)
         assert (await pool.bus.ask(ClearCache(server="r", tool="read"), timeout=10)).entries == 3
         assert await pool.said("read", {"n": 0}) == "read 4"
         await pool.stored(2)

@@ -119,9 +119,9 @@ def test_profiles(profile: str, unhealthy: bool, excluded: str, health: ToolHeal
     tool = ToolSettings(expose_in_profiles=("review",))
     server = UpstreamSettings(prefix="s", tool_overrides={"t": tool})
     settings = Settings(proxy=ProxySettings(exposure=exposure, upstream_servers={"s": server}))
-    rules = rules_of(settings, health, "s", "t")
-    assert (bool(rules.unhealthy), rules.excluded_by) == (unhealthy, excluded)
-    assert rules_of(settings, health, "s", "other").excluded_by == ""
+    rules = rules_of(settings, health, None, "s", "t")
+    assert (rules.withheld_for is not None, rules.excluded_by) == (unhealthy, excluded)
+    assert rules_of(settings, health, None, "s", "other").excluded_by == ""
 
 
 def test_a_death_is_blamed_on_a_call_that_was_alone(health: ToolHealth) -> None:

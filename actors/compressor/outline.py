@@ -1,0 +1,126 @@
+"""How much each unit matters in texts that people structure by hand: prose, letters, settings, indented reports."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from actors.compressor import ranks
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.units import Units
+
+_CUES = (
+    "decision", "action", "todo", "fixme", "recommend", "conclusion", "summary", "important", "deadline", "root cause",
+    "workaround", "agreed", "next step", "resolution", "resolved", "tl;dr", "caution", "danger", "breaking", "note:",
+    "결론", "요약", "결정", "중요", "주의", "조치", "結論", "要約", "決定", "重要", "注意", "対応",
+)  # fmt: skip
+_CUE = re.compile(
+    r"(?:^|[\s*_\[>(:])(?:decisions?|action(?: item)?s?|to-?do|fixme|recommend(?:ation|ed)?s?|conclusions?|summary"
+    r"|important|deadline|root cause|workaround|agreed|next steps?|resolution|resolved|tl;dr|caution|danger|breaking"
+    r"(?: changes?)?|note|결론|요약|결정|결정 사항|중요|주의|조치|結論|要約|決定|決定事項|重要|注意|対応)"
+    r"(?: #?\d{1,4})?[*_\]]{0,2} ?[:：]",
+    re.I,
+)
+_MOST_CUES = 40
+_SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
+_IDENTITY = re.compile(
+    r"^\s*(?:- )?[\"']?(?:name|id|title|kind|host|hostname|service|resource|namespace)[\"']?\s*[:=]\s*\S", re.I
+)
+_COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
+_TITLE = re.compile(
+    r"^(?:\*\*|__)\S.{0,150}|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
+)
+_SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
+_LONGEST_TITLE = 100
+_FEW = 2
+_MOST_TITLES = 0.25
+"""Of the units; where more stand alone, standing alone says nothing."""
+
+
+def indented(units: Units) -> bool:
+    """Whether the lines nest by indentation, as settings and reports do."""
+    count = min(len(units), 2_000)
+    inside = sum(
+        1
+        for index in range(count)
+        if units.content(index)[:2] in ("  ", "\t", "\t\t") or units.content(index)[:1] == "\t"
+    )
+    return count >= 20 and inside >= 0.4 * count
+
+
+def settings(units: Units) -> list[int]:
+    """What opens a block and stands nowhere else, names, section heads; then trouble, then the rest from the top."""
+    found = [FILLER] * len(units)
+    lines = [units.content(index) for index in range(len(units))]
+    depths = [len(line) - len(line.lstrip(" \t")) for line in lines]
+    times = Counter(line.strip() for line in lines)
+    for index, line in enumerate(lines):
+        own = times[line.strip()] <= _FEW
+        if _SECTION.match(line):
+            found[index] = SALIENT + 1
+        elif _IDENTITY.match(line):
+            found[index] = SALIENT if own else USEFUL
+        elif (
+            index
+            and found[index - 1] == SALIENT
+            and depths[index] == depths[index - 1]
+            and _COMMENT.match(lines[index - 1])
+        ):
+            found[index] = USEFUL  # the comment above has named it
+        elif index + 1 < len(lines) and depths[index + 1] > depths[index]:
+            found[index] = (SALIENT + 1 if depths[index] <= 4 else USEFUL) if own else NOISE + 1
+        elif own and depths[index] <= 4 and _first(units, index) and not _opens(lines, index) and len(line) <= 200:
+            found[index] = SALIENT
+        elif _COMMENT.match(line):
+            found[index] = NOISE + 1
+    for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
+        found[index] = max(found[index], rank if rank > NOISE else found[index])
+    for index in [*ranks.summaries(units), *cues(units)]:
+        found[index] = max(found[index], SALIENT + 1)
+    return ranks.ends(found, 2, 2)
+
+
+def prose(units: Units) -> list[int]:
+    """Titles, what words like “decision:” announce, trouble, the first line of each paragraph, both ends."""
+    if indented(units):
+        return settings(units)
+    found = [FILLER] * len(units)
+    for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
+        found[index] = min(rank, SALIENT)
+    for index in range(1, len(units)):
+        if found[index] == FILLER and _first(units, index):
+            found[index] = FILLER + 1
+    titles = [index for index in range(len(units)) if _title(units, index)]
+    if len(titles) <= _MOST_TITLES * len(units):
+        for index in titles:
+            found[index] = SALIENT + 1
+    for index in cues(units):
+        found[index] = MUST
+    return ranks.ends(found, 3, 2)
+
+
+def cues(units: Units) -> list[int]:
+    """Units that announce what matters: decisions, actions, deadlines. None where nearly every line does."""
+    found = [index for index in ranks.holding(units, _CUES) if _CUE.search(units.content(index)[:300])]
+    return found if len(found) <= max(_MOST_CUES, len(units) // 20) else []
+
+
+def _opens(lines: list[str], index: int) -> bool:
+    """Whether a line is the comment of a section head, which says more."""
+    return index + 1 < len(lines) and _SECTION.match(lines[index + 1]) is not None
+
+
+def _first(units: Units, index: int) -> bool:
+    """Whether a blank line stands before the unit."""
+    return index > 0 and units.lines[index] - units.last_lines[index - 1] > 1
+
+
+def _title(units: Units, index: int) -> bool:
+    """A short line that looks like a title, or that stands alone without ending a sentence."""
+    if units.ends[index] - units.starts[index] > _LONGEST_TITLE * 2:
+        return False
+    line = units.content(index).strip()
+    if _TITLE.match(line):
+        return True
+    alone = (index == 0 or _first(units, index)) and (index + 1 == len(units) or _first(units, index + 1))
+    return alone and len(line) <= _LONGEST_TITLE and not line.endswith(_SENTENCE_END)

@@ -1,0 +1,98 @@
+"""Very long texts are not read whole: both ends, lines of trouble, lines that answer the query, and samples between.
+
+Everything is found by literal search, so the time grows with the text only as fast as `str.find` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actors.compressor.relevance import fold, terms
+from actors.compressor.units import Units
+
+LARGE = 1_000_000
+"""Code points from which a text is thinned; what is left is at most about half of that."""
+_END = 120_000
+_SAMPLES, _SAMPLE = 60, 2_000
+_AROUND = 700
+"""Code points kept on each side of a hit."""
+_MOST_HITS = 60
+"""Of one word, spread over the text."""
+_TROUBLE = (
+    "fatal", "panic", "traceback", "exception", "critical", "error", "failed", "fail", "segfault", "oom", "killed",
+    "exit code", "caused by", "refused", "denied", "corrupt", "warn",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Thin:
+    """Stretches of a text, joined.
+
+    Attributes:
+        lines: for each line of `text`, its number in the whole text.
+        total_lines: lines of the whole text.
+    """
+
+    text: str
+    lines: list[int]
+    total_lines: int
+
+    def restore(self, units: Units) -> None:
+        """Gives the units of `text` their places in the whole text."""
+        places = self.lines
+        units.lines = [places[number - 1] for number in units.lines]
+        units.last_lines = [places[number - 1] for number in units.last_lines]
+        units.total_lines = self.total_lines
+        units.thinned = True
+
+
+def thin(text: str, query: str) -> Thin:
+    """The stretches of a long text that are worth ranking, at line ends where lines are not too long."""
+    spans = [(0, _END), (len(text) - _END, len(text))]
+    step = len(text) // _SAMPLES
+    spans += [(at * step, at * step + _SAMPLE) for at in range(1, _SAMPLES)]
+    folded = fold(text)
+    for word in (*terms(query), *_TROUBLE):
+        spans += [(at - _AROUND, at + _AROUND) for at in _hits(folded, word)]
+    parts: list[str] = []
+    lines: list[int] = []
+    position, number = 0, 1
+    for start, end in _merged(text, spans):
+        number += text.count("\n", position, start)
+        part = text[start:end].rstrip("\n")
+        count = part.count("\n") + 1
+        parts.append(part)
+        lines += range(number, number + count)
+        number += text.count("\n", start, end)
+        position = end
+    number += text.count("\n", position)
+    return Thin("\n".join(parts), lines, number - text.endswith("\n"))
+
+
+def _hits(folded: str, word: str) -> list[int]:
+    """Where a word stands: in each of as many equal parts of the text as hits are wanted, the first one."""
+    found = []
+    step = len(folded) // _MOST_HITS + 1
+    for start in range(0, len(folded), step):
+        at = folded.find(word, start, start + step + len(word))
+        if at >= 0:
+            found.append(at)
+    return found
+
+
+def _merged(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans widened to whole lines and joined where they meet, in order."""
+    found: list[tuple[int, int]] = []
+    for wanted in sorted(spans):
+        start, end = max(0, wanted[0]), min(len(text), wanted[1])
+        low = text.rfind("\n", max(0, start - _SAMPLE), start) + 1
+        high = text.find("\n", end, end + _SAMPLE)
+        if low or start <= _SAMPLE:
+            start = low
+        if high >= 0:
+            end = high + 1
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

@@ -1,0 +1,154 @@
+"""Searches of the LTM: one a question at a time, bounded, judged by the breaker, remembered for a minute.
+
+A search belongs to whoever waits for it: when the last of them is cancelled, so is the search. When one only runs out
+of patience, the search goes on to its own end: that end says whether the LTM works, and its result serves the next
+call with the same question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from actors.surfacer.cache import Cached, Key, ResultCache
+from actors.surfacer.ltm import Ltm
+from bus.breaker import Breaker
+from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
+from bus.tasks import end
+from config.schema_surfacing import SurfacingSettings
+
+
+class Search:
+    """One search under way, or over."""
+
+    def __init__(self, task: asyncio.Task[Cached]) -> None:
+        self._task = task
+        self._waiting = 0
+        self._goes_on = False
+        self.is_taken_back = False
+
+    async def result(self, patience: float | None) -> Cached:
+        """What was found.
+
+        Args:
+            patience: seconds to wait at most; `None` = until the search ends by itself.
+
+        Raises:
+            DeadlineExceeded: not in time. BusError: the search failed.
+        """
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(patience):
+                return await asyncio.shield(self._task)
+        except TimeoutError:
+            self._goes_on = True
+            raise DeadlineExceeded(f"no answer of the LTM within {patience:g} s") from None
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self._goes_on:
+                self.is_taken_back = True
+                self._task.cancel()
+
+
+class Searches:
+    """The searches of a surfacer.
+
+    Args:
+        on_breaker_open: called when the breaker opens.
+        clock: monotonic seconds.
+
+    Attributes:
+        ltm: the present connection; `None` while surfacing is off.
+        attempts / faults: searches that reached the LTM and say something about it, and those of them that failed;
+            cancelled ones and those that met a busy LTM are left out.
+        hints / last_hints: warnings that came with its answers, and with the last one.
+    """
+
+    def __init__(
+        self,
+        settings: SurfacingSettings,
+        *,
+        on_breaker_open: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.settings = settings
+        self.ltm: Ltm | None = None
+        self.breaker = Breaker(settings.circuit_max_failures, settings.circuit_reset_seconds, clock)
+        self.cache = ResultCache(clock)
+        self.attempts = 0
+        self.faults = 0
+        self.hints = 0
+        self.last_hints = 0
+        self._on_breaker_open = on_breaker_open
+        self._running: dict[Key, tuple[Search, asyncio.Task[Cached]]] = {}
+
+    def configure(self, settings: SurfacingSettings) -> None:
+        """Takes over changed settings; breaker state and cached results stay."""
+        self.settings = settings
+        self.breaker.max_failures = settings.circuit_max_failures
+        self.breaker.reset_seconds = settings.circuit_reset_seconds
+
+    async def close(self) -> None:
+        await end([task for _, task in self._running.values()])
+
+    @property
+    def count(self) -> int:
+        """Searches under way."""
+        return len(self._running)
+
+    def running(self, key: Key) -> Search | None:
+        """The search for the same question that is under way."""
+        found = self._running.get(key)
+        return None if found is None or found[0].is_taken_back else found[0]
+
+    def refusal(self) -> str:
+        """Why no search may begin now; empty when one may."""
+        if self.breaker.refuses:
+            return "circuit_open"
+        return "" if self.ltm is not None and self.ltm.is_ready else "ltm_unavailable"
+
+    def begin(self, key: Key, text: str) -> Search:
+        """Starts a search; it takes `timeout_seconds` at most."""
+        task = asyncio.create_task(self._search(key, text), name="ltm-search")
+        search = Search(task)
+        self._running[key] = search, task
+
+        def over(done: asyncio.Task[Cached]) -> None:
+            if self._running.get(key, (None, None))[1] is done:
+                del self._running[key]
+            if not done.cancelled():
+                done.exception()  # told to those who wait; nobody may be left
+
+        task.add_done_callback(over)
+        return search
+
+    async def _search(self, key: Key, text: str) -> Cached:
+        settings, ltm = self.settings, self.ltm
+        if ltm is None:
+            raise PeerUnavailable("surfacing is off")
+        self.breaker.begin()
+        try:
+            found = await ltm.search(
+                text,
+                timeout=settings.timeout_seconds,
+                namespace=key[1],
+                style=settings.result_format,
+                context_window=settings.context_window_size,
+                rerank=None if settings.rerank == "none" else bool(settings.rerank),
+                session_context=settings.include_session_context,
+            )
+        except BaseException as error:
+            if isinstance(error, Busy) or not isinstance(error, BusError):
+                self.breaker.abandoned()  # a busy LTM is no failure, and a cancelled search proves nothing
+            else:
+                self.attempts += 1
+                self.faults += 1
+                if self.breaker.failed():
+                    self._on_breaker_open()
+            raise
+        self.attempts += 1
+        self.breaker.succeeded()
+        self.last_hints = len(found.hints)
+        self.hints += self.last_hints
+        return self.cache.put(key, found, settings.cache_ttl_seconds)

@@ -1,0 +1,63 @@
+"""A short form of `make bench-quality` as a gate: other contents than the strategies were tuned on, all kinds."""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+
+import pytest
+
+from actors.compressor.messages import Policy
+from tests.bench.quality.facts import DEEP, SALIENT, Payload, Shown
+from tests.bench.quality.measure import Pure, measure
+from tests.bench.quality.payloads import SETS, build
+from tests.bench.quality.tokens import count_tokens
+
+SEED = 20_261
+LONG = 16_000
+
+
+@cache
+def payloads(name: str) -> list[Payload]:
+    return [each for each in build(name, SEED) if len(each.text) > LONG]
+
+
+@pytest.mark.parametrize("name", [*SETS])
+def test_the_first_answer_is_small_and_keeps_what_matters(name: str) -> None:
+    shares, largest = [], 0
+    kept = {SALIENT: [0, 0], DEEP: [0, 0]}
+    assert len(payloads(name)) >= 16
+    for payload in payloads(name):
+        answer = Pure(Policy()).first(payload.text, "")
+        tokens = count_tokens(answer)
+        shares.append(tokens / count_tokens(payload.text))
+        largest = max(largest, tokens)
+        shown = Shown(answer)
+        for fact in payload.facts:
+            kept[fact.cls][0] += shown.has(fact)
+            kept[fact.cls][1] += 1
+    assert statistics.mean(shares) <= 0.25
+    assert largest <= 5_000
+    assert kept[SALIENT][0] >= 0.9 * kept[SALIENT][1]
+    assert sum(each[0] for each in kept.values()) >= 0.45 * sum(each[1] for each in kept.values())
+
+
+@pytest.mark.parametrize("name", [*SETS])
+def test_a_query_brings_what_it_names(name: str) -> None:
+    found = asked = 0
+    for payload in payloads(name):
+        pure = Pure(Policy())
+        for fact in [fact for fact in payload.facts if fact.cls == DEEP][2:4:2]:
+            found += Shown(pure.first(payload.text, fact.named)).has(fact)
+            asked += 1
+    assert found >= 0.8 * asked
+
+
+@pytest.mark.parametrize("kind", ["json issues", "csv", "markdown", "python"])
+def test_everything_else_can_be_read_with_little(kind: str) -> None:
+    payload = next(each for each in payloads("tuned") if each.kind == kind)
+    pure = Pure(Policy())
+    row = measure(payload, pure.first, pure.more)
+    assert row.recoverable == row.facts
+    assert row.found >= row.sought - 1 > 0
+    assert row.read <= 0.15

@@ -1,0 +1,62 @@
+"""Responses without a text, and JSON in very small budgets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from actors.compressor.messages import Policy
+from tests.actors.compressor import texts
+from tests.actors.compressor.texts import compress, without_note
+
+
+def test_structured_content_alone_is_replaced_by_a_text_within_the_budget() -> None:
+    whole = texts.issues(120)
+    made = compress(structured=whole, policy=Policy(max_chars=6_000, max_tokens=1_500))
+    assert made.reply.stand_in is not None
+    out = made.reply.stand_in.text
+    assert len(out) <= 6_000
+    assert not made.reply.keep_structured
+    assert made.reply.keys[0] in out
+    assert [original.text for original in made.originals] == [whole]
+    assert json.loads(without_note(out))[0]["number"] == 120
+
+
+def test_structured_content_alone_stays_within_the_budget_and_where_it_is_asked_for() -> None:
+    for structured, policy in (
+        ('{"count":1.10}', Policy()),
+        (texts.issues(120), Policy(max_chars=6_000, keep_structured=True)),
+        (texts.issues(120), Policy(max_chars=6_000, strategy="none")),
+    ):
+        made = compress(structured=structured, policy=policy)
+        assert made.reply.keep_structured
+        assert made.reply.stand_in is None
+        assert not made.originals
+
+
+def test_a_store_that_fails_leaves_structured_content_as_it_is() -> None:
+    made = compress(structured=texts.issues(120), policy=Policy(max_chars=6_000))
+    assert made.whole.keep_structured
+    assert made.whole.stand_in is None
+    assert made.whole.store_failed
+
+
+SMALL = {
+    "records": texts.issues(40),
+    "object": json.dumps({f"key{at}": {"list": [*range(30)], "text": "words " * 9} for at in range(80)}),
+    "lines": texts.KINDS["ndjson"],
+    "strings": json.dumps(["x" * 40] * 200),
+}
+
+
+@pytest.mark.parametrize("strategy", ["auto", "truncate", "schema_pruning", "extract_fields"])
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_json_stays_json_in_a_tiny_budget(name: str, strategy: str) -> None:
+    for chars in (220, 260, 320, 400, 600):
+        policy = Policy(strategy=strategy, max_chars=chars, max_tokens=chars // 2, untouched_chars=50)
+        out = texts.shortened(SMALL[name], policy)
+        assert len(out) <= chars
+        body, _, said = out.rpartition("\n[shortened: ")
+        assert said
+        assert json.loads(body)

@@ -1,0 +1,101 @@
+"""What shortening costs: `python -m tests.bench.compress [--kinds …] [--memory]`.
+
+CPU milliseconds for each kind of text at 100 kB, 2 MB and (`--large`) 40 MB, the best of three; the last column is how
+many times longer the largest but one takes than 200 kB (10 = linear, less = sampled). `--memory` adds the peak of what
+Python allocates, as a multiple of the text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import tracemalloc
+from collections.abc import Callable
+
+from actors.compressor.messages import Policy
+from tests.actors.compressor import texts
+
+SMALL, MIDDLE, BIG, LARGE = 100_000, 200_000, 2_000_000, 40_000_000
+
+
+def _prose(count: int) -> str:
+    return "\n\n".join(texts.sentence(random.Random(at), 60) for at in range(count))
+
+
+def _settings(count: int) -> str:
+    return "\n".join(f"[section_{at}]\nkey_{at} = {at * 7}\nname = value {at}\nenabled = true\n" for at in range(count))
+
+
+def _columns(count: int) -> str:
+    rows = (f"pod-{at:05d}-{at * 7919 % 9973:04d}   1/1     Running   {at % 9}" for at in range(count))
+    return "\n".join(["NAME             READY   STATUS    RESTARTS", *rows])
+
+
+def _ndjson(count: int) -> str:
+    return "\n".join(f'{{"t":{at},"level":"info","msg":"message {at}","ms":{at % 977}}}' for at in range(count))
+
+
+KINDS: dict[str, Callable[[int], str]] = {
+    "log": texts.log,
+    "json": texts.issues,
+    "ndjson": _ndjson,
+    "code": texts.code,
+    "markdown": texts.markdown,
+    "html": texts.page,
+    "table": lambda count: texts.table(count, 5),
+    "columns": _columns,
+    "settings": _settings,
+    "grep": texts.grep,
+    "diff": texts.diff,
+    "history": texts.history,
+    "prose": _prose,
+    "korean": lambda count: "데이터베이스가 느립니다. 로그인을 확인하세요.\n" * count,
+}
+
+
+def sized(kind: str, chars: int) -> str:
+    """A text of a kind with about so many code points."""
+    make = KINDS[kind]
+    sample = 200
+    return make(max(1, chars * sample // len(make(sample))))
+
+
+def milliseconds(text: str, rounds: int = 3) -> float:
+    """CPU time of shortening a text by default settings, the best of some rounds."""
+    found = []
+    for _ in range(rounds):
+        began = time.process_time()
+        texts.compress(text, policy=Policy())
+        found.append(time.process_time() - began)
+    return min(found) * 1000
+
+
+def peak(text: str) -> float:
+    """The most memory that Python held for it, as a multiple of the text's bytes."""
+    tracemalloc.start()
+    texts.compress(text, policy=Policy())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / len(text.encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.compress", description="What shortening costs.")
+    parser.add_argument("--kinds", nargs="+", choices=[*KINDS], default=[*KINDS])
+    parser.add_argument("--large", action="store_true", help="40 MB too")
+    parser.add_argument("--memory", action="store_true", help="peak memory at 2 MB")
+    arguments = parser.parse_args()
+    columns = ["100 kB", "200 kB", "2 MB", "2 MB ÷ 200 kB"]
+    columns += ["40 MB"] * arguments.large + ["peak at 2 MB"] * arguments.memory
+    print("| kind | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
+    for kind in arguments.kinds:
+        small, middle, big = (milliseconds(sized(kind, size)) for size in (SMALL, MIDDLE, BIG))
+        cells = [f"{small:.1f} ms", f"{middle:.1f} ms", f"{big:.0f} ms", f"{big / middle:.1f}"]
+        cells += [f"{milliseconds(sized(kind, LARGE), 1):.0f} ms"] * arguments.large
+        cells += [f"× {peak(sized(kind, BIG)):.1f}"] * arguments.memory
+        print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

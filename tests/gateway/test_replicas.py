@@ -1,0 +1,94 @@
+"""Which replica is asked when others are not there: real compressor processes, without a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from actors.compressor.messages import Compress, Policy, ReadMore
+from bus.client import Bus
+from bus.endpoint import Runtime
+from bus.errors import PeerRestarted, PeerUnavailable
+from bus.launch import ChildSpec, launch
+from bus.message import Blob
+from bus.replicas import replicas
+from bus.status import GetStatus
+from config.place import Place
+from gateway.compressors import Compressors
+from gateway.parts import Parts
+from tests.eventually import eventually
+
+NAMES = replicas("compressor", 3)
+TEXT = "\n".join(f"line {number} of a long text" for number in range(2_000))
+REQUEST = Compress(server="s", tool="t", texts=(Blob.of(TEXT),), policy=Policy(strategy="truncate"))
+
+
+@pytest.fixture
+def processes(place: Place) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    argv = (sys.executable, "-P", "-m", "actors.compressor")
+    running = {name: launch(ChildSpec(name, (*argv, str(at))), place) for at, name in enumerate(NAMES, 1)}
+    yield running
+    for process in running.values():
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+async def bus(place: Place, processes: dict[str, subprocess.Popen[bytes]]) -> AsyncIterator[Bus]:
+    client = Bus(Runtime(place.runtime), "test")
+    await asyncio.gather(*(client.ask(GetStatus(), timeout=20, wait=20, actor=name) for name in NAMES))
+    yield client
+    client.close()
+
+
+async def test_a_text_is_not_given_to_one_replica_after_the_other_when_they_die_of_it(
+    bus: Bus, processes: dict[str, subprocess.Popen[bytes]]
+) -> None:
+    compressors = Compressors(Parts(bus))
+    compressors.use(len(NAMES))
+    reply = await compressors.compress(REQUEST, 20)
+    (key,) = reply.keys
+    asked = [name for name in NAMES if (await bus.ask(GetStatus(), timeout=5, actor=name)).handled > 1]
+    assert len(asked) == 1  # each has answered the question for its status; one has done more
+
+    call = asyncio.ensure_future(_die_of_it(bus, compressors, processes))
+    with pytest.raises(PeerRestarted):
+        await call
+    (left,) = [name for name in NAMES if processes[name].poll() is None]
+    assert (await bus.ask(GetStatus(), timeout=5, actor=left)).handled == 2
+
+    # Those that are not there are passed over, and what they had stored is read by the one that is left.
+    again = await compressors.compress(REQUEST, 20)
+    assert again.texts == reply.texts
+    page = await compressors.page(ReadMore(key=key), 20)
+    assert (page.is_error, page.total) == (False, len(TEXT))
+    unknown = await compressors.page(ReadMore(key="unknown"), 20)
+    assert unknown.is_unknown
+
+    os.kill(processes[left].pid, signal.SIGKILL)
+    processes[left].wait()
+    with pytest.raises(PeerUnavailable):
+        await compressors.compress(REQUEST, 20)
+
+
+async def _die_of_it(bus: Bus, compressors: Compressors, processes: dict[str, subprocess.Popen[bytes]]) -> None:
+    """A call that kills the first two replicas that get it: each is stopped, so that it has the call when it dies."""
+    for process in processes.values():
+        process.send_signal(signal.SIGSTOP)
+    call = asyncio.ensure_future(compressors.compress(REQUEST, 20))
+    for _ in range(2):
+        await eventually(lambda: any(bus._peers[name].waiting for name in NAMES))
+        victim = next(name for name in NAMES if bus._peers[name].waiting)
+        processes[victim].kill()
+        processes[victim].wait()
+        await eventually(lambda name=victim: not bus._peers[name].waiting)  # type: ignore[misc]
+    for process in processes.values():
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+    await call
