@@ -13,7 +13,9 @@ from config.problems import Level, Problem, did_you_mean, printable
 from config.read import json_type
 
 COMMENT_KEYS = frozenset({"$schema", "_comment", "//"})
-CONNECTION_KEYS = frozenset({"prefix", "transport", "command", "args", "env", "cwd", "url", "headers", "session", "tls"})
+CONNECTION_KEYS = frozenset(
+    {"prefix", "transport", "command", "args", "env", "cwd", "url", "headers", "session", "tls"}
+)
 WORDS = {"yes": True, "on": True, "y": True, "t": True, "no": False, "off": False, "n": False, "f": False}
 
 TYPE_WORDS = {

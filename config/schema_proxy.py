@@ -126,7 +126,7 @@ class ToolgraphSettings(Block, frozen=True, kw_only=True):
         Literal["open", "closed"], doc("The provider does not know a tool: open or closed.", on_error="closed")
     ] = "open"
     risk_penalty_scale: Annotated[PositiveNumber, doc("Providers are asked for no risks.", effect=False)] = 1.0
-    timeout_seconds: Annotated[Seconds, doc("Wait for an answer, the provider's start included, seconds.")] = 5
+    timeout_seconds: Annotated[Seconds, doc("Wait for an answer, the first handshake included, seconds.")] = 5
     consult_cache_enabled: Annotated[bool, doc("Keep answers for the next start.")] = True
     consult_cache_path: Annotated[str | None, doc("Database file; ours lies in bus/.", effect=False)] = None
     consult_cache_max_scopes: Annotated[Positive, doc("Answers kept, one per provider, agent and profile.")] = 64

@@ -39,7 +39,8 @@ class SurfacingSettings(Block, frozen=True, kw_only=True):
     cooldown_seconds: Annotated[SecondsOrOff, doc("The same query again waits this long.")] = 5
     timeout_seconds: Annotated[Seconds, doc("A response waits for memories at most this long.")] = 3.0
     search_wait_seconds: Annotated[
-        SecondsOrOff, doc("A response waits for an unasked search at most this long; 0 = for none.")
+        SecondsOrOff,
+        doc("A response waits this long for an unasked search, up to 0.5 s where the LTM is usually slower; 0 = not."),
     ] = 0.05
     injection_mode: Annotated[
         Literal["append", "prepend", "section"], doc("Where the memory block stands.", scope="session")

@@ -13,7 +13,10 @@ from gateway.http_outlet import Outlet, Shelf
 
 MAX_KEPT = 32
 """Finished replies of one client that are kept for its coming back."""
+BACKLOG = 128
+"""Frames that belong to no request, kept for a GET stream that is not open at the moment."""
 _STANDING = "0"
+_LONGEST_NUMBER = 18
 
 
 class Exchange(Outlet):
@@ -39,7 +42,7 @@ class Client:
 
     def __init__(self, shelf: Shelf) -> None:
         self.seen = time.monotonic()
-        self.standing = Outlet(_STANDING)
+        self.standing = Outlet(_STANDING, BACKLOG)
         self._shelf = shelf
         self._names = map(str, itertools.count(1))
         self._open: dict[bytes, Outlet] = {}
@@ -95,7 +98,7 @@ class Client:
         does is no longer kept."""
         name, _, text = event.rpartition("-")
         outlet = self.standing if name == _STANDING else self._named.get(name)
-        number = int(text) if text.isdecimal() else 0
+        number = int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0
         return (outlet, number) if outlet is not None and outlet.has_more(number) else None
 
     def send(self, frame: bytes) -> None:

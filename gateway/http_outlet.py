@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
 MAX_WAITING = 1_024
-"""Events that wait for a client to read, or for it to come back; the oldest are dropped."""
+"""Events of a request that wait for its client to read, or to come back."""
 MAX_SHELF_BYTES = 64 * 1024 * 1024
 """Finished replies of all clients of a gateway together."""
 KEEP_ALIVE_SECONDS = 15.0
 """Silence after which a stream says that it is alive, for the proxies between."""
 RETRY_MILLISECONDS = 1_000
 """How long a client is asked to wait before it comes back."""
-
 
 _LINE_ENDS = [(chr(code).encode(), b"\\u%04x" % code) for code in (0x85, 0x2028, 0x2029)]
 
@@ -24,15 +23,16 @@ class Outlet:
 
     Args:
         name: leads the ids of its events, unique within a session; empty: they have none, and go once they are sent.
+        most: events that wait; of more, the oldest are dropped.
 
     Attributes:
         readers: responses that take its frames, or are about to; all but the last one end by themselves.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = "", most: int = MAX_WAITING) -> None:
         self.name = name
         self.readers = 0
-        self._events: deque[tuple[int, bytes]] = deque(maxlen=MAX_WAITING)
+        self._events: deque[tuple[int, bytes]] = deque(maxlen=most)
         self._count = 0
         self._sent = 0
         self._reader = 0

@@ -76,6 +76,11 @@ def tool_name(frame: jsonrpc.Frame) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _id(frame: jsonrpc.Frame) -> bytes:
+    """JSON of the id by which an error can name a request."""
+    return bytes(frame.id) if frame.id is not UNSET and jsonrpc.is_valid_id(bytes(frame.id)) else b"null"
+
+
 def _member(frame: jsonrpc.Frame, name: str) -> Any:
     """A member of the params; `None` when it is not there."""
     raw = jsonrpc.members(frame.params).get(name) if frame.params is not UNSET else None
@@ -88,8 +93,7 @@ def progress_token(frame: jsonrpc.Frame) -> bytes:
 
 def check_routing(request: Request, frame: jsonrpc.Frame) -> None:
     """The headers repeat parts of the body for those on the way who read no bodies; they must say the same."""
-    assert frame.id is not UNSET
-    id_ = bytes(frame.id) if jsonrpc.is_valid_id(bytes(frame.id)) else b"null"
+    id_ = _id(frame)
     meta = _meta(frame)
     if VERSION_KEY not in meta:
         problem = f"params._meta must be an object carrying the required {VERSION_KEY}"
@@ -110,7 +114,7 @@ async def check_parameters(request: Request, frame: jsonrpc.Frame, schema: bytes
     Args:
         schema: JSON of the tool's `inputSchema`.
     """
-    if b'"x-mcp-header"' not in schema or frame.id is UNSET or frame.params is UNSET:
+    if b'"x-mcp-header"' not in schema or frame.params is UNSET:
         return
     arguments = _member(frame, "arguments") or {}
     await asyncio.to_thread(importlib.import_module, "mcp.shared.inbound")  # the SDK, 0.7 s
@@ -120,7 +124,7 @@ async def check_parameters(request: Request, frame: jsonrpc.Frame, schema: bytes
         return  # the call itself says so
     fault = validate_mcp_param_headers(jsonrpc.loose(schema), arguments, request.headers)
     if fault is not None:
-        raise Refused(400, HEADER_MISMATCH, fault.message, id_=bytes(frame.id))
+        raise Refused(400, HEADER_MISMATCH, fault.message, id_=_id(frame))
 
 
 def _decoded(value: str) -> str | None:

@@ -188,7 +188,8 @@ class Surfacing:
     ) -> Surfaced:
         settings = self.settings
         # An agent that asks by itself waits for its answer; nobody waits for what was not asked for.
-        patience = 0 if original.context_query else max(1, round(settings.search_wait_seconds * 1000))
+        is_asked = original.context_query and not continues
+        patience = 0 if is_asked else max(1, round(settings.search_wait_seconds * 1000))
         request = Surface(
             server=original.server,
             tool=original.tool,

@@ -40,6 +40,7 @@ _LOOSE = frozenset({Kind.LOG, Kind.REPORT, Kind.PROSE, Kind.MARKDOWN})
 _LONGEST_BASE64_LINE = 82
 _FEWEST_BASE64_LINES = 8
 _FEWEST_REPEATS = 3
+_MOST_CLEANED = 4_000_000
 _FEWEST_LINKS = 12
 _LINKS_KEPT = 4
 _SHORTEST_PARAGRAPH = 120
@@ -70,6 +71,9 @@ def clean(text: str, kind: Kind, switches: Cleaning) -> Cleaned:
             dropped.append(name)
         return after
 
+    if len(text) > _MOST_CLEANED and kind is not Kind.HTML:
+        # Only samples of it will be shown; to clean all of it would take seconds.
+        return Cleaned(text, kind)
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" in text and kind in _LOOSE:

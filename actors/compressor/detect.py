@@ -9,6 +9,8 @@ from actors.compressor import jsontext
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
+_MOST_PARSED = 4_000_000
+"""Code points from which lines of JSON are taken for the lines of a log: to read each takes seconds."""
 
 
 class Kind(Enum):
@@ -85,8 +87,11 @@ def detect(text: str) -> Kind:
     if head[:1] in ("{", "["):
         if jsontext.parse(text) is not None:
             return Kind.JSON
-        if jsontext.parse(head.split("\n", 1)[0]) is not None and jsontext.parse_lines(text) is not None:
-            return Kind.NDJSON
+        if jsontext.parse(head.split("\n", 1)[0]) is not None:
+            if len(text) > _MOST_PARSED:
+                return Kind.LOG
+            if jsontext.parse_lines(text) is not None:
+                return Kind.NDJSON
     if looks_like_html(head):
         return Kind.HTML
     lines = _sample(text)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from actors.surfacer.cache import Cached, Key, ResultCache
 from actors.surfacer.ltm import Ltm
+from actors.surfacer.patience import Patience
 from bus.breaker import Breaker
 from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
 from bus.tasks import end
@@ -60,6 +61,7 @@ class Searches:
 
     Attributes:
         ltm: the present connection; `None` while surfacing is off.
+        patience: how long a response waits for one.
         attempts / faults: searches that reached the LTM and say something about it, and those of them that failed;
             cancelled ones and those that met a busy LTM are left out.
         hints / last_hints: warnings that came with its answers, and with the last one.
@@ -76,11 +78,13 @@ class Searches:
         self.ltm: Ltm | None = None
         self.breaker = Breaker(settings.circuit_max_failures, settings.circuit_reset_seconds, clock)
         self.cache = ResultCache(clock)
+        self.patience = Patience()
         self.attempts = 0
         self.faults = 0
         self.hints = 0
         self.last_hints = 0
         self._on_breaker_open = on_breaker_open
+        self._clock = clock
         self._running: dict[Key, tuple[Search, asyncio.Task[Cached]]] = {}
 
     def configure(self, settings: SurfacingSettings) -> None:
@@ -128,6 +132,7 @@ class Searches:
         if ltm is None:
             raise PeerUnavailable("surfacing is off")
         self.breaker.begin()
+        started = self._clock()
         try:
             found = await ltm.search(
                 text,
@@ -149,6 +154,7 @@ class Searches:
             raise
         self.attempts += 1
         self.breaker.succeeded()
+        self.patience.note(self._clock() - started)
         self.last_hints = len(found.hints)
         self.hints += self.last_hints
         return self.cache.put(key, found, settings.cache_ttl_seconds)

@@ -181,7 +181,10 @@ class Surfacer:
         limit = settings.timeout_seconds
         if remaining is not None:
             limit = min(limit, remaining - REPLY_SECONDS)
-        patience = min(limit, request.patience_ms / 1000) if request.patience_ms else limit
+        patience = limit
+        if request.patience_ms:
+            least = request.patience_ms / 1000
+            patience = min(limit, self.searches.patience.seconds(least) if settings.search_wait_seconds else least)
         started = time.monotonic()
         deadline = asyncio.get_running_loop().time() + limit
         ltm_ms = 0.0

@@ -48,6 +48,7 @@ class Eligibility:
         self._candidates: list[str] = []
         self._digest = b""
         self._asking = False
+        self._retry: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         await self._kept.open()
@@ -125,12 +126,13 @@ class Eligibility:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
+            self._cancel_retry()
             try:
                 answer = await provider.ask(self._candidates)
             except ProviderError as error:
                 self._log.warning("toolgraph_failed", kind=error.kind, error=error.message, retry_in=delay)
                 self._become(replace(self._standing, failure=error.kind, error=error.message))
-                asyncio.get_running_loop().call_later(delay, self._wanted.set)
+                self._retry = asyncio.get_running_loop().call_later(delay, self._wanted.set)
                 delay = min(delay * 2, MAX_RETRY_SECONDS)
                 continue
             delay = RETRY_SECONDS
@@ -146,10 +148,16 @@ class Eligibility:
         self._asking = self._wanted.is_set()
         self._on_change()
 
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
     def _leave(self) -> None:
         """Ends the provider that is followed now."""
         following, provider = self._following, self._provider
         self._following = self._provider = None
+        self._cancel_retry()
         self._wanted = asyncio.Event()
         self._asking = False
         if following is not None and provider is not None:

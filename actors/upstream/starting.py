@@ -24,8 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-LOOK_SECONDS = 0.018
-QUIET_LOOKS = 4
+LOOK_SECONDS = 0.02
+QUIET_LOOKS = 3
 """Looks in a row that found everybody idle: with the one before them, a tenth of a second at most. Counted, not timed:
 where this very process had to wait for a processor, the answers may have arrived and not been read yet."""
 MOST_SECONDS = 3.0
@@ -34,7 +34,7 @@ IDLE_NANOSECONDS = 1_000_000
 """What a process may use between two looks and still count as idle: timers, threads that wake up and wait again."""
 _PROC = Path("/proc")
 _AT_WORK = (b"R", b"D")
-_MAX_CHILDREN = 64
+_MAX_THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ async def until_quiet(silent: Callable[[], dict[str, Silent]]) -> None:
 
 @dataclass(frozen=True)
 class _Work:
-    """What a process and its children do: nanoseconds of processor time used, and whether one of them wants more."""
+    """What a process and those that it has started do: nanoseconds of processor time used, and whether a thread
+    of theirs wants more."""
 
     used: int
     wants: bool
@@ -87,33 +88,48 @@ class _Work:
 def _is_busy(work: _Work | None, used_before: int | None, *, young: bool) -> bool:
     if work is None:
         return young
-    return work.wants or used_before is None or work.used - used_before > IDLE_NANOSECONDS
+    return work.wants or used_before is None or abs(work.used - used_before) > IDLE_NANOSECONDS
 
 
 def _work(pid: int) -> _Work | None:
     """`None` where that cannot be seen."""
     if not _PROC.joinpath("self", "stat").exists():
         return None
-    used, wants = 0, False
-    waiting, seen = [pid], 0
-    while waiting and seen < _MAX_CHILDREN:
-        current = waiting.pop()
-        seen += 1
-        try:
-            with open(f"/proc/{current}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-            with open(f"/proc/{current}/task/{current}/children", "rb") as file:
-                waiting += map(int, file.read().split())
-        except (OSError, ValueError):
-            continue  # it has just ended, or has no list of children
-        wants = wants or fields[0] in _AT_WORK
-        used += _nanoseconds(current, fields)
+    used, wants, seen = 0, False, 0
+    waiting = [pid]
+    while waiting and seen < _MAX_THREADS:
+        process = waiting.pop()
+        for thread in _threads(process):
+            seen += 1
+            try:
+                state, nanoseconds, children = _look(f"/proc/{process}/task/{thread}")
+            except (OSError, ValueError, IndexError):
+                continue  # it has just ended
+            wants = wants or state in _AT_WORK
+            used += nanoseconds
+            waiting += children
     return _Work(used, wants)
 
 
-def _nanoseconds(pid: int, fields: list[bytes]) -> int:
+def _threads(process: int) -> list[str]:
     try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[0])
-    except (OSError, ValueError, IndexError):
-        return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        return os.listdir(f"/proc/{process}/task")
+    except OSError:
+        return []
+
+
+def _look(thread: str) -> tuple[bytes, int, list[int]]:
+    """State, processor time in nanoseconds, and the processes that it has started. Raises OSError, ValueError."""
+    with open(f"{thread}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    try:
+        with open(f"{thread}/schedstat", "rb") as file:
+            used = int(file.read().split()[0])
+    except OSError:  # a kernel without it counts in ticks only
+        used = (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    try:
+        with open(f"{thread}/children", "rb") as file:
+            children = list(map(int, file.read().split()))
+    except OSError:
+        children = []
+    return fields[0], used, children

@@ -60,8 +60,12 @@ class Provider:
             raise ProviderError("protocol_error", NO_BUNDLES)
         seconds = self.settings.timeout_seconds
         try:
-            async with asyncio.timeout(seconds):
-                return await self._ask(candidates)
+            try:
+                return await self._ask(candidates, seconds)
+            except handshake.DiedOnProbe:
+                self._probes = False
+                self._drop()
+                return await self._ask(candidates, seconds)
         except (TimeoutError, DeadlineExceeded):
             self._drop()
             raise ProviderError("unreachable", f"the provider did not answer within {seconds:g} s") from None
@@ -92,28 +96,22 @@ class Provider:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-    async def _ask(self, candidates: list[str]) -> Answer:
-        peer, session = await self._connected()
-        params = session.dialect.params(toolgraph.question(self.settings, candidates))
-        result = await peer.request("tools/call", params, timeout=self.settings.timeout_seconds)
+    async def _ask(self, candidates: list[str], seconds: float) -> Answer:
+        # Its start is not bounded: broken off in the middle, it would leave a process that nobody knows.
+        peer = self._peer
+        if peer is None or peer.closed.is_set() or self._session is None:
+            self._drop()
+            peer = self._peer = await self._start()
+        async with asyncio.timeout(seconds):
+            session = self._session = self._session or await self._open_session(peer, seconds)
+            params = session.dialect.params(toolgraph.question(self.settings, candidates))
+            result = await peer.request("tools/call", params, timeout=seconds)
         return toolgraph.read(result, candidates, self.settings.agent_id)
 
-    async def _connected(self) -> tuple[Rpc, handshake.Session]:
-        if self._peer is not None and self._session is not None and not self._peer.closed.is_set():
-            return self._peer, self._session
-        self._drop()
-        try:
-            return await self._connect()
-        except handshake.DiedOnProbe:
-            self._probes = False
-            self._drop()
-            return await self._connect()
-
-    async def _connect(self) -> tuple[Rpc, handshake.Session]:
-        resolved = expand_upstream(NAME, self._as_upstream(), os.environ)
-        self._peer = peer = await open_peer(
+    async def _start(self) -> Rpc:
+        return await open_peer(
             NAME,
-            resolved,
+            expand_upstream(NAME, self._as_upstream(), os.environ),
             place=self._place,
             cwd="",
             max_bytes=MAX_ANSWER_BYTES,
@@ -121,11 +119,12 @@ class Provider:
             on_request=lambda method, _params: b"{}" if method == "ping" else None,
             on_stderr=StderrLog(self._log, NAME),
         )
-        session = await handshake.open_session(peer, self.settings.timeout_seconds, probe=self._probes)
-        self._session = session
+
+    async def _open_session(self, peer: Rpc, seconds: float) -> handshake.Session:
+        session = await handshake.open_session(peer, seconds, probe=self._probes)
         self._probes = self._probes and not session.silent
         self._log.info("toolgraph_connected", version=session.protocol_version, server=session.server_info)
-        return peer, session
+        return session
 
     def _as_upstream(self) -> UpstreamSettings:
         settings = self.settings

@@ -1,5 +1,6 @@
 """Runs the official conformance suites against the fixture server, directly and behind the gateway, and prints how
-many checks pass: `make conformance`. Ends with 1 when anything passes directly that does not behind the gateway."""
+many checks pass: `make conformance`. Ends with 1 when anything passes directly that does not behind the gateway, apart
+from the questions of a handshake-era server that clients share: nobody knows whom they are for."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import sys
 from tests.conformance.suites import SUITES, missing, run
 from tests.conformance.targets import BEHIND, DIRECT, serving
 
+ASKING = ("elicitation-sep1034-defaults", "elicitation-sep1330-enums", "tools-call-elicitation", "tools-call-sampling")
 COLUMNS = "{:<38} {:>7} {:>7} {:>8} {:>6}  {}"
 
 
@@ -28,8 +30,8 @@ def main() -> int:
             lost = found.lost(direct)
             counts = (found.count("SUCCESS"), found.count("FAILURE"), found.count("WARNING"), len(lost))
             print(COLUMNS.format(target.name, *counts, "passes" if found.passes else "FAILS"), flush=True)
-            expected = target.session == "shared" and suite is SUITES[0]
-            worse += [] if expected else [f"{suite.version}, {target.name}: {check}" for check in lost]
+            unexpected = [check for check in lost if target.session != "shared" or not check.startswith(ASKING)]
+            worse += [f"{suite.version}, {target.name}: {check}" for check in unexpected]
             for check in lost:
                 print(f"    lost: {check}")
     for line in worse:

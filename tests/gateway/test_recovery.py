@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from typing import Any
 
 from tests.eventually import eventually
 from tests.fixtures.home import Home
@@ -61,33 +62,35 @@ async def test_a_large_answer_that_fits_no_clients_line_is_bounded_and_kept(conn
 
 
 async def test_nothing_of_a_process_group_survives(home: Home, start: Start) -> None:
-    """A shell with a background process, reconnected fifty times by killing it under two racing callers, which costs no
-    descriptor; then the upstream actor is killed, then the supervisor."""
-    server = " ".join(argv("dying", record=home.record("tree")))
-    shell = {
-        "prefix": "tree",
-        "command": "sh",
-        "args": ["-c", f"sleep 1000 & exec {server}"],
-        "reconnect_delay_seconds": 0,
-    }
-    home.configure({"tree": {**shell, "circuit_max_failures": 0}})
-    client = await start("tree__alive")
+    """Shells with a background process each, reconnected fifty times in all by killing them under two racing callers,
+    which costs no descriptor; then the upstream actor is killed, then the supervisor."""
+    trees = [f"tree{number}" for number in range(5)]
+    home.configure({name: _tree(home, name) for name in trees})
+    client = await start(*(f"{name}__alive" for name in trees))
     actor = _process(home, "actors.upstream")
-    descriptors = []
-    for _ in range(50):
-        await asyncio.gather(client.call("tree__die"), client.call("tree__alive"))
-        descriptors.append(len(os.listdir(f"/proc/{actor}/fd")))
-    assert len(home.recorded("tree", "start")) >= 50
-    assert max(descriptors[40:]) <= max(descriptors[:10]), descriptors
-    pid = int((await client.call("tree__alive")).text)
+
+    async def reconnects(name: str, count: int) -> None:
+        for _ in range(count):
+            await asyncio.gather(client.call(f"{name}__die"), client.call(f"{name}__alive"))
+        await client.call(f"{name}__alive")
+
+    async def descriptors(count: int) -> int:
+        """How many are open when all trees have been reconnected so often, and stand again."""
+        await asyncio.gather(*(reconnects(name, count) for name in trees))
+        return len(os.listdir(f"/proc/{actor}/fd"))
+
+    first = await descriptors(2)
+    assert await descriptors(8) <= first
+    assert all(len(home.recorded(name, "start")) > 10 for name in trees)
+    pid = int((await client.call("tree0__alive")).text)
     sleepers = [line for line in home.processes().values() if line.startswith("sleep")]
-    assert len(sleepers) == 1, sleepers
+    assert len(sleepers) == len(trees), sleepers
     os.kill(actor, signal.SIGKILL)
     await eventually(lambda: pid not in home.processes())
-    await client.tools_with("tree__alive")
-    assert int((await client.call("tree__alive")).text) != pid
+    await asyncio.gather(*(client.call(f"{name}__alive") for name in trees))
+    assert int((await client.call("tree0__alive")).text) != pid
     sleepers = [line for line in home.processes().values() if line.startswith("sleep")]
-    assert len(sleepers) == 1, sleepers
+    assert len(sleepers) == len(trees), sleepers
     os.kill(_process(home, "cli.supervise"), signal.SIGKILL)
     client.close_input()
     await client.wait()
@@ -102,6 +105,13 @@ async def test_the_upstream_actor_comes_back_under_a_connected_client(home: Home
     os.kill(_process(home, "actors.upstream"), signal.SIGKILL)
     assert failed(await held)
     assert (await client.call("echo__text", {"text": "again"})).text == "again"
+
+
+def _tree(home: Home, name: str) -> dict[str, Any]:
+    """A server that a shell has started, with a background process beside it."""
+    script = f"sleep 1000 & exec {' '.join(argv('dying', record=home.record(name), name=name))}"
+    once = {"reconnect_delay_seconds": 0, "circuit_max_failures": 0}
+    return {"prefix": name, "command": "sh", "args": ["-c", script], **once}
 
 
 def _process(home: Home, word: str) -> int:

@@ -5,10 +5,12 @@ The result is JSON. What was left out is marked in place by strings that begin w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from actors.compressor import jsontext
+from actors.compressor.budget import cost
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
 from actors.compressor.strategies import records as sets
@@ -82,6 +84,7 @@ class Projection:
         known: what was found out about the document, shared by the passes over it.
         limit: most code points of values; a pass that needs more ends with `TooLong`, so that a rung that cannot fit
             costs no more than one that does.
+        most_tokens: the same in estimated tokens, as far as listings are concerned.
         asked: the record being rendered answers the query, so its strings are cut around the answer.
         entered: the outermost object has been met.
         loud: length up to which texts stay whole, where the record being rendered says that something failed.
@@ -91,6 +94,7 @@ class Projection:
     query: str
     known: Known
     limit: float
+    most_tokens: float = math.inf
     asked: bool = False
     loud: int = 0
     entered: bool = False
@@ -312,7 +316,8 @@ class Projection:
         before = self.spent
         rows = [self._row(record, columns) for record in records[:_FIRST_ROWS]]
         mean = (self.spent - before) / max(1, len(rows))
-        if before + _SURE * mean * len(records) > self.limit:
+        tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(rows))
+        if before + _SURE * mean * len(records) > self.limit or _SURE * tokens * len(records) > self.most_tokens:
             raise TooLong
         return rows + [self._row(record, columns) for record in records[_FIRST_ROWS:]]
 

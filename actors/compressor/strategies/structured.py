@@ -195,7 +195,7 @@ class Drafts:
         return self._made[rung]
 
     def _make(self, rung: Rung) -> Draft | None:
-        projection = Projection(rung, self._query, self._known, self._budget.chars)
+        projection = Projection(rung, self._query, self._known, self._budget.chars, self._budget.tokens)
         try:
             text = projection.render(self._root)
         except TooLong:

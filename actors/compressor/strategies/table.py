@@ -75,7 +75,8 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget, 
     chosen: list[int] = []
     for at in _ranked(grid.header, columns, few):
         # A name says more than a running number, if only one of them has room.
-        running = len(chosen) == 1 and _counting(columns[chosen[0]])
+        distinct = len(set(columns[at])) == len(columns[at])
+        running = distinct and len(chosen) == 1 and _counting(columns[chosen[0]])
         for names in (sorted([*chosen, at]), [at]) if running else (sorted([*chosen, at]),):
             text = _listed(grid.header, columns, names)
             wide = (not chosen or running) and cost(text) <= limit

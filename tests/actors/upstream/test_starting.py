@@ -56,11 +56,12 @@ async def test_one_that_hangs_is_not_waited_for(spawn: Spawn) -> None:
     assert await returns(lambda: {"idle": Silent(pid, False)})
 
 
-async def test_one_that_works_is_waited_for_also_behind_a_shell(spawn: Spawn, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_works_is_waited_for_also_behind_others(spawn: Spawn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "MOST_SECONDS", 1000.0)
     monkeypatch.setattr(starting, "OPENING_SECONDS", 0.0)
     answered = False
-    pid = spawn(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])")
+    program = f"import subprocess, sys, threading; run = lambda: subprocess.run([sys.executable, '-c', {BUSY!r}])"
+    pid = spawn(f"{program}\nthreading.Thread(target=run).start()")
     idle = spawn(IDLE)
 
     def silent() -> dict[str, Silent]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.upstream import eligibility
 from actors.upstream.messages import Catalogue, GetServers, ToolgraphState
 from actors.upstream.toolgraph import Answer, ProviderError, code, read
 from actors.upstream.toolgraph_kept import KeptAnswers, scope
@@ -99,6 +100,17 @@ async def test_the_last_answer_holds_while_the_provider_is_broken(pool: Pool) ->
         while {(tool.server, tool.reason) for tool in catalogue.withheld} != expected:
             catalogue = await pool.bus.ask(GetServers(), timeout=10)
         assert (await graph(pool)).graph_generation == GENERATION
+
+
+async def test_a_provider_that_recovers_is_heard_again(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eligibility, "RETRY_SECONDS", 0.1)
+    tell(pool, mode="crash_at_start")
+    configure(pool, "echo", on_unreachable="closed")
+    async with running(pool):
+        await catalogue_when(pool, "unreachable")
+        tell(pool, mode="structured")
+        await pool.until("echo__text")
+        assert (await graph(pool)).state == "ready"
 
 
 async def test_a_tool_that_it_does_not_know_follows_its_own_knob(pool: Pool) -> None:
