@@ -18,6 +18,7 @@ from actors.compressor.messages import Cleaning
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BASE64 = re2.compile(r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,)?([A-Za-z0-9+/]{160,}={0,2})")
+_ANY_BASE64_LINE = re2.compile(r"(?m)^[A-Za-z0-9+/]{48,80}={0,2}$")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{48,80}={0,2}")
 _BASE64_END = re.compile(r"[A-Za-z0-9+/]{1,79}={0,2}")
 _LINK_LINE = re.compile(
@@ -123,7 +124,7 @@ def _base64(text: str) -> str:
         return f"[base64 {found.group(1) or _type(blob)}, {len(blob) * 3 // 4} bytes]" if mixed else found.group(0)
 
     text = _BASE64.sub(named, text)
-    if "\n" not in text:
+    if _ANY_BASE64_LINE.search(text) is None:
         return text
     out: list[str] = []
     run: list[str] = []

@@ -36,6 +36,15 @@ def test_only_the_replaced_text_changes() -> None:
     )
 
 
+def test_a_text_that_stands_for_structured_content_comes_last_but_for_the_memory() -> None:
+    raw = b'{"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}],"structuredContent":{"n":1}}'
+    made = json.loads(assemble(raw, stateless=False, keep_structured=False, stand_in="instead", after="memory"))
+    assert [block.get("text", block["type"]) for block in made["content"]] == ["image", "instead", "memory"]
+    assert "structuredContent" not in made
+    bare = json.loads(assemble(b'{"structuredContent":{"n":1}}', stateless=False, keep_structured=False, stand_in="x"))
+    assert bare == {"content": [{"type": "text", "text": "x"}]}
+
+
 def test_nulls_go_outside_payloads_and_stay_inside() -> None:
     raw = (
         b'{"content":[{"type":"text","text":"a","annotations":null}],"structuredContent":{"kept":null},'

@@ -48,6 +48,19 @@ async def test_a_count_field_keeps_its_word(home: Home, start: Start) -> None:
     assert '"total":120' in text.replace(" ", "") or "total" in text
 
 
+async def test_structured_content_alone_is_shortened_too(home: Home, start: Start) -> None:
+    home.configure({"echo": home.upstream("echo", max_result_chars=2_000)})
+    client = await start("echo__structured")
+    small = await client.call("echo__structured", {"n": 1.10})
+    assert small.result["structuredContent"] == {"n": 1.10}
+    source = {"rows": [{"id": at, "name": f"row {at}"} for at in range(400)]}
+    large = await client.call("echo__structured", source)
+    assert "structuredContent" not in large.result
+    assert len(large.text) <= 2_000
+    assert "of 400 items" in large.text
+    assert json.loads(await read_all(client, key_in(large.text))) == source
+
+
 async def test_the_needles_of_a_log_survive(connect: Connect) -> None:
     client = await connect(ready=("mixed__log",))
     source = log_text(2_000)
