@@ -6,7 +6,7 @@ delivered: so a larger budget never delivers fewer units.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -56,7 +56,7 @@ def choose(units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gap
             break
         chosen[index + 1] = 1
         chars, tokens = next_chars, next_tokens
-    return _render(units, [index for index in range(len(units)) if chosen[index + 1]], gaps)
+    return _render(units, [index for index, kept in enumerate(chosen[1:-1]) if kept], gaps)
 
 
 def _blanks(units: Units, index: int, chosen: bytearray) -> tuple[int, float]:
@@ -68,17 +68,15 @@ def _blanks(units: Units, index: int, chosen: bytearray) -> tuple[int, float]:
     return chars, chars * _LINE_END
 
 
-def _order(ranks: Sequence[int]) -> list[int]:
+def _order(ranks: Sequence[int]) -> Iterator[int]:
     """Best rank first. Units that matter are taken spread over the text, so that a tight budget still shows all of
     it; filler is taken from the top, where it reads on."""
     classes: dict[int, list[int]] = {}
     for index, rank in enumerate(ranks):
         if rank > NOISE:
             classes.setdefault(rank, []).append(index)
-    found: list[int] = []
     for rank in sorted(classes, reverse=True):
-        found += spread(classes[rank]) if rank >= SALIENT else classes[rank]
-    return found
+        yield from spread(classes[rank]) if rank >= SALIENT else classes[rank]
 
 
 def spread(indices: Sequence[int]) -> list[int]:

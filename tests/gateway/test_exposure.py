@@ -25,12 +25,17 @@ async def said(client: McpClient, *parts: str) -> None:
             await asyncio.sleep(0.05)
 
 
+def lines(home: Home) -> list[dict[str, Any]]:
+    """The selection log so far."""
+    log = home.path / "bus" / "selection_log.jsonl"
+    written = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
+    return [json.loads(line) for line in written]
+
+
 async def selection(home: Home) -> dict[str, Any]:
     """The last line of the selection log that tells of a choice."""
-    log = home.path / "bus" / "selection_log.jsonl"
-    await eventually(lambda: log.exists() and '"kind":"execution"' in log.read_text().replace(" ", ""))
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    found: dict[str, Any] = [line for line in lines if line["kind"] == "selection"][-1]
+    await eventually(lambda: any(line["kind"] == "execution" for line in lines(home)))
+    found: dict[str, Any] = [line for line in lines(home) if line["kind"] == "selection"][-1]
     return found
 
 
@@ -61,7 +66,7 @@ async def test_every_reason_is_reached_and_recorded(home: Home, start: Start) ->
         "withheld unhealthy (1): hang",
     )
     await client.call("echo__params")
-    await eventually(lambda: len(home.path.joinpath("bus/selection_log.jsonl").read_text().splitlines()) >= 4)
+    await eventually(lambda: len(lines(home)) >= 4)
     reasons = (await selection(home))["reject_reasons"]
     assert reasons["echo__text"] == "config_hidden"
     assert reasons["schemas__dangling"] == "registration_declined"
@@ -97,9 +102,8 @@ async def test_review_demotes_an_unhealthy_tool(home: Home, start: Start) -> Non
     assert before["candidate_features"]["hanging__hang"]["rank"] == 1
     await said(client, "demoted unhealthy: hanging__hang")
     assert "hanging__hang" in await client.tools()
-    log = home.path / "bus" / "selection_log.jsonl"
     await client.call("hanging__alive", {"_context_query": "hang hanging alive"})
-    await eventually(lambda: log.read_text().count("hanging__alive") and "v2-bm25-risk-penalty" in log.read_text())
+    await eventually(lambda: any(line.get("ranker_version") == "v2-bm25-risk-penalty" for line in lines(home)))
     features = (await selection(home))["candidate_features"]
     assert features["hanging__hang"]["final"] == 0
     assert (features["hanging__alive"]["rank"], features["hanging__hang"]["rank"]) == (1, 2)

@@ -75,8 +75,7 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget, 
     chosen: list[int] = []
     for at in _ranked(grid.header, columns, few):
         # A name says more than a running number, if only one of them has room.
-        distinct = len(set(columns[at])) == len(columns[at])
-        running = distinct and len(chosen) == 1 and _counting(columns[chosen[0]])
+        running = len(chosen) == 1 and _counting(columns[chosen[0]]) and _words(columns[at])
         for names in (sorted([*chosen, at]), [at]) if running else (sorted([*chosen, at]),):
             text = _listed(grid.header, columns, names)
             wide = (not chosen or running) and cost(text) <= limit
@@ -99,6 +98,11 @@ def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[
             order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2
             found.append((order, length, at))
     return [at for _, _, at in sorted(found)]
+
+
+def _words(values: list[str]) -> bool:
+    """Whether a column has a name of some words for each row."""
+    return len(set(values)) == len(values) and all(value[:1].isalpha() and " " in value for value in values[:5])
 
 
 def _counting(values: list[str]) -> bool:
