@@ -7,7 +7,9 @@ import click
 from actors.upstream.messages import CacheStats, ClearCache, GetCacheStats
 from cli.asking import ASK_SECONDS, START_SECONDS, must_run, on_bus
 from cli.context import current_place
-from cli.output import Answer, answers, printable, table
+from cli.output import Answer, answers, count, printable, table
+from cli.tool_names import HELP, split
+from config.load import load_settings
 
 
 @click.group()
@@ -26,7 +28,7 @@ def cache() -> None:
 
 @cache.command()
 @click.option("--server", default="", help="Only answers of this server.")
-@click.option("--tool", default="", help="Only answers of this tool (the server's own name).")
+@click.option("--tool", default="", help=f"Only answers of this tool ({HELP}).")
 @answers
 def clear(server: str, tool: str) -> Answer:
     """Forget cached answers, in memory and on disk.
@@ -37,10 +39,10 @@ def clear(server: str, tool: str) -> Answer:
     """
     place = current_place()
     must_run(place)
-    request = ClearCache(server=server, tool=tool)
+    named, own = split(load_settings(place).settings.proxy.upstream_servers, tool)
+    request = ClearCache(server=server or named, tool=own if server in ("", named) else tool)
     cleared = on_bus(place, lambda bus: bus.ask(request, timeout=START_SECONDS + ASK_SECONDS, wait=START_SECONDS))
-    noun = "answer" if cleared.entries == 1 else "answers"
-    return Answer(data={"cleared": cleared.entries}, talk=f"{cleared.entries:,} cached {noun} forgotten.")
+    return Answer(data={"cleared": cleared.entries}, talk=f"{count(cleared.entries, 'cached answer')} forgotten.")
 
 
 @cache.command()
@@ -80,10 +82,10 @@ def stats() -> Answer:
 
 def _page(found: CacheStats, asked: int) -> str:
     rows = [
-        ("kept", f"{found.entries:,} answers, {found.bytes:,} bytes ({found.in_memory:,} in memory)"),
-        ("hits", f"{found.hits:,} of {asked:,} calls" + (f" ({found.hits / asked:.0%})" if asked else "")),
-        ("shared", f"{found.shared:,} calls waited for an identical one"),
-        ("not kept", f"{found.sensitive:,} answers that look like a credential"),
+        ("kept", f"{count(found.entries, 'answer')}, {found.bytes:,} bytes ({found.in_memory:,} in memory)"),
+        ("hits", f"{found.hits:,} of {count(asked, 'call')} that can be cached" + (f" ({found.hits / asked:.0%})" if asked else "")),
+        ("shared", f"{count(found.shared, 'call')} waited for an identical one"),
+        ("not kept", f"{count(found.sensitive, 'answer')} that looked like a credential"),
     ]
     parts = [table(("WHAT", "VALUE"), rows)]
     if found.by_tool:

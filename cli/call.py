@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import Any
 
 import click
@@ -20,7 +19,7 @@ from bus.tasks import end
 from cli.catalogue import SILENT_SECONDS, catalogue_when, has_settled
 from cli.cluster import ensure_cluster
 from cli.context import current_place, usable_settings
-from cli.output import FAILED, USAGE, Answer, Failure, answers, printable, talk
+from cli.output import FAILED, USAGE, Answer, Failure, answers, printable, read_input, talk
 from config.load import Loaded
 from config.place import Place
 from config.session import SessionSettings
@@ -60,7 +59,7 @@ def call(tool: str, arguments: str) -> Answer:
     Example:
       mms call fs__read_text_file '{"path": "/var/log/syslog"}'
     """
-    raw = _checked(sys.stdin.read() if arguments == "-" else arguments)
+    raw = _checked(read_input() if arguments == "-" else arguments)
     place = current_place()
     loaded = usable_settings(place)
     ensure_cluster(place)

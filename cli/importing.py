@@ -13,7 +13,7 @@ import click
 from cli.context import current_place
 from cli.discovery import Candidate, Discovered, Imported, discover, shipped_files, take
 from cli.hosts import CLIENTS, hosts
-from cli.output import USAGE, Answer, Failure, answers, printable, style, table, talk
+from cli.output import USAGE, Answer, Failure, answers, is_terminal, printable, style, table, talk
 from config.edit import edit
 from config.place import Place
 from config.read import read_file
@@ -83,7 +83,7 @@ def choose(candidates: Sequence[Candidate], without_terminal: str) -> list[Candi
     usable = [candidate for candidate in candidates if not candidate.fault]
     if not usable:
         return list(candidates)
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         raise Failure("consent_missing", f"{len(usable)} servers found; say which: {without_terminal}", USAGE)
     talk(table(("NO", "NAME", "CLIENT", "STARTS"), numbered(usable)))
     while True:

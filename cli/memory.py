@@ -15,7 +15,7 @@ from actors.surfacer.messages import AddMemory, SearchMemory
 from cli.asking import ASK_SECONDS, START_SECONDS, on_cluster
 from cli.context import current_place
 from cli.memory_import import Import, Taken, notes_in
-from cli.output import Answer, Failure, answers, printable, table
+from cli.output import Answer, Failure, answers, is_terminal, printable, read_input, table
 
 TITLE_CHARS = 60
 PREVIEW_CHARS = 100
@@ -48,7 +48,7 @@ def add(text: str, title: str, namespace: str, tags: tuple[str, ...]) -> Answer:
     Example:
       mms memory add "Deploys are frozen on Fridays" --title "Deploy policy"
     """
-    content = sys.stdin.read() if text == "-" else text
+    content = read_input() if text == "-" else text
     if not content.strip():
         raise Failure("usage", "the note is empty", 2)
     request = AddMemory(content=content, title=title, namespace=namespace, tags=tags)
@@ -73,6 +73,8 @@ def search(query: str, limit: int, namespace: str) -> Answer:
     Example:
       mms memory search "deployment freeze" --limit 3
     """
+    if not query.strip():
+        raise Failure("usage", "there is nothing to search for", 2)
     request = SearchMemory(query=query, limit=limit, namespace=namespace)
     place = current_place()
     found = on_cluster(place, lambda bus: bus.ask(request, timeout=START_SECONDS + ASK_SECONDS, wait=START_SECONDS))
@@ -134,7 +136,7 @@ def import_notes(folder: Path, into: str | None, dry_run: bool) -> Answer:
     try:
         for number, (relative, path, is_link) in enumerate(notes_in(source), 1):
             taken.append(taking.take(relative, path, is_link=is_link))
-            if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
+            if number % PROGRESS_EVERY == 0 and is_terminal(sys.stderr):
                 click.echo(f"\r{number:,} notes looked at", nl=False, err=True)
     except OSError as error:
         raise Failure("memory", f"cannot write the notes to {memories}: {error.strerror or error}", 1) from None
@@ -179,11 +181,15 @@ def _summary(counts: Counter[str], memories: Path, *, dry: bool) -> str:
 
 
 def _title(path: Path) -> str:
-    """The first heading of a note, else its first line of text; a block of properties at its head is passed over."""
+    """The title that a note's properties give, else its first heading, else its first line of text."""
     with open(path, "rb") as file:
         lines = file.read(HEAD_BYTES).decode("utf-8", "replace").splitlines()
     if lines[:1] == ["---"] and "---" in lines[1:]:
-        del lines[: lines.index("---", 1) + 1]
+        end = lines.index("---", 1)
+        named = next((line.partition(":")[2] for line in lines[1:end] if line.startswith("title:")), "")
+        if named := named.strip().strip("\"'").strip():
+            return printable(named)[:TITLE_CHARS]
+        del lines[: end + 1]
     texts = [line.strip() for line in lines if line.strip()]
     heading = next((line.lstrip("#") for line in texts if line.startswith("#")), texts[0] if texts else "")
     return printable(heading.strip())[:TITLE_CHARS]

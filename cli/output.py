@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import sys
 import traceback
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import click
 import msgspec
@@ -150,14 +152,30 @@ def write(text: str) -> None:
     Raises:
         Failure: stdout is closed, full or broken.
     """
-    if sys.stdout is None:
-        raise Failure(NO_OUTPUT, "stdout is closed, so the answer cannot be shown; leave `>&-` out")
-    try:
+    with _stdout():
         click.echo(text, color=colour())
-    except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise Failure(NO_OUTPUT, f"stdout cannot be written: {error.strerror}") from None
+
+
+def write_bytes(source: BinaryIO) -> None:
+    """Data on stdout as it is. Raises Failure as `write`."""
+    with _stdout():
+        shutil.copyfileobj(source, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def read_input() -> str:
+    """All of stdin. Raises Failure: it is closed, or holds no text."""
+    if sys.stdin is None:
+        raise Failure("no_input", "stdin is closed, so nothing can be read from it; leave `<&-` out", USAGE)
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise Failure("no_input", "what stands on stdin is not UTF-8 text", USAGE) from None
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a standard stream is a terminal; a closed one is none."""
+    return stream is not None and bool(stream.isatty())
 
 
 def talk(text: str) -> None:
@@ -168,9 +186,7 @@ def talk(text: str) -> None:
 def colour(*, err: bool = False) -> bool:
     """Whether the stream may be coloured: a terminal, and `NO_COLOR` is not set."""
     stream = sys.stderr if err else sys.stdout
-    if stream is None:  # closed by whoever started us
-        return False
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def style(text: str, role: Role, *, err: bool = False) -> str:
@@ -188,6 +204,11 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(_line(*row, widths) for row in zip(plain, roles, strict=True))
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 call`, `2 calls`; `many` where an `s` does not do."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def action_of(context: click.Context) -> str:
     """The command's name without the program's: `config show`."""
     names: list[str] = []
@@ -201,6 +222,19 @@ def action_of(context: click.Context) -> str:
 def debugging(context: click.Context) -> bool:
     """Whether the program was started with `--debug`."""
     return bool(context.find_root().params.get("debug"))
+
+
+@contextmanager
+def _stdout() -> Iterator[None]:
+    """The block may write to stdout."""
+    if sys.stdout is None:
+        raise Failure(NO_OUTPUT, "stdout is closed, so the answer cannot be shown; leave `>&-` out")
+    try:
+        yield
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Failure(NO_OUTPUT, f"stdout cannot be written: {error.strerror}") from None
 
 
 def _show(answer: Answer, action: str, *, as_json: bool) -> None:
@@ -234,6 +268,9 @@ def _explain(error: Exception) -> tuple[str, str, int]:
         return "usage", error.format_message(), error.exit_code
     if isinstance(error, OSError) and error.strerror:
         return "os_error", f"{error.filename or 'reading or writing failed'}: {error.strerror}", FAILED
+    if isinstance(error, UnicodeEncodeError) and "surrogates not allowed" in error.reason:
+        # How Python passes on bytes of the command line that are no UTF-8.
+        return "usage", "an argument is not UTF-8 text; write it in UTF-8", USAGE
     return "internal_error", f"{type(error).__name__}: {error}; --debug shows where".replace("\n", " "), FAILED
 
 

@@ -64,7 +64,10 @@ def picture(groups: Sequence[Row], heading: str, target: Path) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.legend(loc="best")
     axes.set_title(f"Tokens by {heading.lower()}")
+    target = target.resolve()  # of a link, what it leads to is replaced
     try:
+        if target.exists() and not target.is_file():
+            raise Failure("os_error", f"{target} is no regular file; give another name")
         file, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.absolute().parent)
         os.close(file)
         try:

@@ -16,7 +16,7 @@ from cli.client_file import put_server, read_document, remove_server
 from cli.context import current_place
 from cli.host_entry import gateway_entry, is_gateway, updated
 from cli.hosts import CLIENTS, Host, hosts
-from cli.output import FAILED, USAGE, Answer, Failure, answers, table
+from cli.output import FAILED, USAGE, Answer, Failure, answers, is_terminal, table
 from config.place import CONFIG_VARIABLE, Place
 
 SERVER = "memtomem"
@@ -93,7 +93,7 @@ def chosen_hosts(clients: Sequence[str], *, yes: bool) -> list[Host]:
         raise Failure("no_client", f"no MCP client found; --client names one of {', '.join(CLIENTS)}")
     if yes:
         return present
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         names = ", ".join(host.name for host in present)
         raise Failure("consent_missing", f"found {names}; say which with --client, or --yes for all", USAGE)
     return [host for host in present if click.confirm(f"Register with {host.title}?", default=True, err=True)]

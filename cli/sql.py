@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -13,7 +12,8 @@ import msgspec
 
 from cli import analytics
 from cli.context import current_place
-from cli.output import Answer, Failure, answers
+from cli.number import Number
+from cli.output import Answer, Failure, answers, is_terminal, read_input, write_bytes
 from cli.sql_output import notes, rendered
 from config.place import Place
 
@@ -39,7 +39,7 @@ DEFAULT_ROWS = 10_000
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, 3_600, min_open=True),
+    type=Number(0, 3_600, min_open=True),
     default=analytics.QUERY_SECONDS,
     show_default=True,
     help="Seconds a statement may take.",
@@ -68,17 +68,17 @@ def sql(
         if statement is not None or output is not None:
             raise Failure("usage", "--export writes all tables; leave the statement and --output out", 2)
         return _export(place, directory)
-    if shape == "parquet" and output is None and sys.stdout.isatty():
+    if shape == "parquet" and output is None and is_terminal(sys.stdout):
         raise Failure("usage", "Parquet is not for a terminal; add --output FILE, or pipe it on", 2)
     if statement is None:
-        if sys.stdin.isatty():
+        if is_terminal(sys.stdin):
             if shape == "parquet" or output is not None:
                 raise Failure("usage", "the prompt shows tables, CSV or JSON; give a statement to write a file", 2)
             from cli.sql_prompt import prompt
 
             prompt(place, shape, max_rows or DEFAULT_ROWS, timeout)
             return Answer()
-        statement = sys.stdin.read()
+        statement = read_input()
     if not statement.strip():
         raise Failure("usage", 'there is no statement; mms sql "SELECT …"', 2)
     if shape == "parquet":
@@ -110,8 +110,7 @@ def _parquet(place: Place, statement: str, output: Path | None, max_rows: int | 
         file = Path(folder) / "rows.parquet"
         analytics.write_parquet(place, statement, file, max_rows, timeout)
         with file.open("rb") as source:
-            shutil.copyfileobj(source, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+            write_bytes(source)
     return Answer()
 
 

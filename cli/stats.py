@@ -15,8 +15,9 @@ from cli import plot as plots
 from cli.analytics import reports
 from cli.context import current_place
 from cli.decisions import meaning
-from cli.output import Answer, answers, table
-from cli.period import instant_of
+from cli.output import Answer, answers, count, table
+from cli.period import period
+from cli.tool_names import HELP, recorded
 from config.load import load_settings
 
 HEADINGS = {"tool": "TOOL", "server": "SERVER", "day": "DAY (UTC)"}
@@ -35,7 +36,7 @@ Row = Mapping[str, Any]
 @click.command()
 @click.option("--since", default="", metavar="TIME", help="From then on: 30m, 24h, 7d, 2w, 14:05, or a date.")
 @click.option("--until", default="", metavar="TIME", help="Up to then, in the same forms; default now.")
-@click.option("--tool", default="", help="Only this tool (server__tool, or its own name).")
+@click.option("--tool", default="", help=f"Only this tool ({HELP}).")
 @click.option("--server", default="", help="Only this upstream server.")
 @click.option("--by", type=click.Choice(["tool", "server", "day"]), default="tool", show_default=True, help="Grouping.")
 @click.option("--limit", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Groups shown.")
@@ -63,7 +64,8 @@ def stats(since: str, until: str, tool: str, server: str, by: str, limit: int, p
     target = Path(plot) if plot not in (None, IN_TERMINAL) else None
     if target is not None:
         plots.check(target)
-    begin, end = instant_of(since, now), instant_of(until, now, "--until")
+    begin, end = period(since, until, now)
+    tool = recorded(place, tool)
     price = load_settings(place).settings.telemetry.price_per_million_tokens
     wanted = [
         GetStats(report=name, since=begin, until=end, tool=tool, server=server, by=by, limit=limit) for name in REPORTS
@@ -73,6 +75,8 @@ def stats(since: str, until: str, tool: str, server: str, by: str, limit: int, p
     dollars = savings["saved_tokens"] * price / 1_000_000
     pending = max(part.pop("pending") for part in found.values())
     talk = [f"{pending} events are recorded and not counted yet."] if pending else []
+    if not savings["calls"] and (tool or server or begin or end):
+        talk.append(f"No call is recorded of that; `mms stats --by {'server' if server else 'tool'}` shows what there is.")
     if target is not None:
         plots.picture(savings["groups"], HEADINGS[by], target)
         talk.append(f"drew {target}")
@@ -122,13 +126,16 @@ def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tu
         ("tokens", f"{savings['original_tokens']:,} → {savings['delivered_tokens']:,}"),
         ("saved", f"{savings['saved_tokens']:,} tokens ({_percent(savings['saved_ratio'])}), "
                   f"${dollars:,.2f} at ${price:g} per million"),
-        ("cache", f"{_percent(savings['cached'] / answered if answered else None)} of the answers"),
+        ("cache", f"{_percent(savings['cached'] / answered)} of the answers" if answered else "-"),
         ("latency", _latency(savings["latency_ms"])),
         ("our share", _latency(savings["own_ms"])),
-        ("read on", f"{_percent(progressive['follow_up_rate'])} of {progressive['responses']:,} shortened responses, "
-                    f"{_percent(progressive['mean_coverage'])} of their text"),
-        ("surfaced", f"{surfacing['memories_shown']:,} memories in {surfacing['events_total']:,} responses"),
-        ("rated", f"{surfacing['total_feedback']:,} times, helpful {_percent(surfacing['helpful_ratio'])}"),
+        ("read on", f"{_percent(progressive['follow_up_rate'])} of {count(progressive['responses'], 'shortened response')}; "
+                    f"{_percent(progressive['mean_coverage'])} of their text was delivered in all"
+                    if progressive["responses"] else "-"),
+        ("surfaced", f"{count(surfacing['memories_shown'], 'memory', 'memories')} in "
+                     f"{count(surfacing['events_total'], 'response')}"),
+        ("rated", f"{count(surfacing['total_feedback'], 'time')}, helpful {_percent(surfacing['helpful_ratio'])}"
+                  if surfacing["total_feedback"] else "-"),
     ]  # fmt: skip
     if savings["errors"]:
         lines.append(("failures", ", ".join(f"{name} {count:,}" for name, count in savings["errors"].items())))

@@ -13,9 +13,11 @@ from actors.telemetry.messages import FindCalls
 from cli.analytics import find_calls
 from cli.analytics import trace as ask_trace
 from cli.context import current_place
+from cli.decisions import meaning
 from cli.logs import Line, lines_of_trace, rendered
 from cli.output import Answer, Cell, Failure, answers, printable, style, table
 from cli.period import instant_of, local, window_around
+from cli.tool_names import HELP, recorded
 
 LABELS = {
     "upstream": "waiting for the upstream",
@@ -36,7 +38,7 @@ Row = Mapping[str, Any]
     "--at", default="", metavar="TIME", help="List calls within five minutes of then: 14:05, or a date and time."
 )
 @click.option("--since", default="", metavar="TIME", help="List calls from then on: 30m, 24h, 7d, 14:05, or a date.")
-@click.option("--tool", default="", help="List only calls of this tool (server__tool, or its own name).")
+@click.option("--tool", default="", help=f"List only calls of this tool ({HELP}).")
 @click.option("--server", default="", help="List only calls of this upstream server.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Calls listed.")
 @answers
@@ -64,8 +66,11 @@ def trace(trace_id: str, last: bool, failed: bool, at: str, since: str, tool: st
 def _list(*, failed: bool, at: str, since: str, tool: str, server: str, limit: int) -> Answer:
     now = datetime.now(UTC)
     begin, end = window_around(at, now) if at else (instant_of(since, now), "")
-    wanted = FindCalls(since=begin, until=end, tool=tool, server=server, failed=failed, limit=limit)
-    found = find_calls(current_place(), wanted)
+    place = current_place()
+    wanted = FindCalls(
+        since=begin, until=end, tool=recorded(place, tool), server=server, failed=failed, limit=limit
+    )
+    found = find_calls(place, wanted)
     rows = [
         (local(row["ts"]), row["trace_id"], row["tool"], _outcome(row), f"{row['total_ms']:,.1f} ms")
         for row in found["calls"]
@@ -73,7 +78,8 @@ def _list(*, failed: bool, at: str, since: str, tool: str, server: str, limit: i
     talk = []
     if not rows:
         what = "No call failed" if failed else "There was no call"
-        talk.append(f"{what} {'then' if begin else 'yet'}.")
+        narrowed = tool or server
+        talk.append(f"{what} {'then' if begin else 'yet'}{' of that; `mms trace` lists all' if narrowed else ''}.")
     elif found["found"] > len(rows):
         talk.append(f"{found['found'] - len(rows):,} more; --limit shows them.")
     if rows:
@@ -129,12 +135,17 @@ def _summary(found: Row, call: Row | None) -> list[tuple[str, object]]:
             f"{call['original_tokens']:,} → {call['delivered_tokens']:,} tokens",
         ),
         ("strategy", call["strategy"]),
-        ("surfacing", call["surfacing"]),
+        ("surfacing", _why(call["surfacing"])),
         ("session", call["session"]),
     ]
     if call["degraded"]:
         rows.append(("without", Cell(call["degraded"], "warning")))
     return rows
+
+
+def _why(decision: str) -> str:
+    """A decision and what it means."""
+    return ": ".join(filter(None, [decision, meaning(decision)]))
 
 
 def _timeline(stages: Iterable[Row], total: float) -> str:

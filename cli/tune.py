@@ -18,7 +18,9 @@ from actors.tuner.messages import (
 from bus.client import Bus
 from cli.asking import ASK_SECONDS, START_SECONDS, must_run, on_bus
 from cli.context import current_place
-from cli.output import Answer, Failure, answers, table
+from cli.number import Number
+from cli.output import Answer, Failure, answers, count, table
+from cli.tool_names import HELP, recorded
 from config.edit import edit
 from config.place import Place
 
@@ -26,12 +28,12 @@ from config.place import Place
 @click.command("tune")
 @click.option(
     "--since-hours",
-    type=click.FloatRange(0, 87_600),
+    type=Number(0, 87_600),
     default=24.0,
     show_default=True,
     help="How far back feedback counts.",
 )
-@click.option("--tool", default=None, help="Only this tool (server__tool, or its own name).")
+@click.option("--tool", default=None, help=f"Only this tool ({HELP}).")
 @click.option("--apply", is_flag=True, help="Carry the recommendations out.")
 @answers
 def tune(since_hours: float, tool: str | None, apply: bool) -> Answer:
@@ -46,7 +48,8 @@ def tune(since_hours: float, tool: str | None, apply: bool) -> Answer:
     """
     place = current_place()
     must_run(place)
-    request = GetRecommendations(since_hours=since_hours, tool=tool)
+    named = tool if tool is None else recorded(place, tool)
+    request = GetRecommendations(since_hours=since_hours, tool=named)
     found = on_bus(place, lambda bus: bus.ask(request, timeout=START_SECONDS, wait=START_SECONDS))
     if apply and found.items:
         _apply(place, found.items)
@@ -102,7 +105,7 @@ def _page(found: Recommendations) -> str:
 def _talk(found: Recommendations, apply: bool) -> str:
     lines = []
     if not found.items:
-        lines.append(f"Nothing to gain; {found.considered} tools had feedback or shortened responses.")
+        lines.append(f"Nothing to gain; {count(found.considered, 'tool')} had feedback or shortened responses.")
     elif apply:
         lines.append(f"Carried out {len(found.items)}.")
     else:

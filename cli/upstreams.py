@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_args
 import click
 
 from cli.context import as_data, current_place, usable_settings
-from cli.output import USAGE, Answer, Cell, Failure, Role, answers, printable, table
+from cli.output import USAGE, Answer, Cell, Failure, Role, answers, is_terminal, printable, table
 from cli.upstream_entries import NAME, Entry, insert, plain_secrets, prefix_from, require, servers_of, unusable
 from config.address import address_fault
 from config.edit import edit
@@ -168,7 +168,7 @@ def remove(name: str, yes: bool) -> Answer:
     place = current_place()
     require(read_file(place.config_file) or {}, name)
     if not yes:
-        if not sys.stdin.isatty():
+        if not is_terminal(sys.stdin):
             raise Failure("consent_missing", f"removing {name} needs --yes", USAGE)
         if not click.confirm(f"Remove {name}?", err=True):
             raise Failure("consent_missing", "nothing was removed", USAGE)

@@ -13,7 +13,7 @@ _ALARMS = (
     "error", "fail", "fatal", "panic", "exception", "traceback", "critical", "severe", "emerg", "warn", "denied",
     "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
-    "●", "✖", "panicked", "exited", "backoff", "evicted", "killed", "out of memory", "\" 5", "err=", "err:",
+    "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
     "mismatch",
 )  # fmt: skip

@@ -42,6 +42,9 @@ PROPOSAL_SOURCE = "memtomem-bus"
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 _STABLE_SECONDS = 60.0
+SCRATCH_SECONDS = 0.1
+"""More than working memory may take once the search is over: what was found is not to be lost for it."""
+_MOST_SCRATCH_MISSES = 3
 _COMPOSE_SCHEMA = 2
 _MOST_PAGES = 20
 
@@ -68,6 +71,7 @@ class Ltm:
         self._connect = connect
         self._link: Link | None = None
         self._has_scratch = True
+        self._scratch_misses = 0
         self._wanted = asyncio.Event()
         self._readiness = asyncio.Event()
 
@@ -87,7 +91,7 @@ class Ltm:
                     link = await self._connect()
                     self.abilities = await self._learn(link)
                 self._link, self.state, self.error = link, "ready", ""
-                self._has_scratch = True
+                self._has_scratch, self._scratch_misses = True, 0
                 self._readiness.set()
                 on_change()
                 await link.closed.wait()
@@ -156,7 +160,7 @@ class Ltm:
                 found = read_search(text_of(await self._call(link, "mem_search", arguments, timeout)))
             self.scale = found.scale or self.scale
             if session_context and self._has_scratch and "mem_do" in self.abilities.tools:
-                found = replace(found, memories=(*found.memories, *await self._scratch(link, timeout)))
+                found = replace(found, memories=(*found.memories, *await self._scratch(link)))
         return found
 
     async def add(
@@ -213,12 +217,19 @@ class Ltm:
     async def _do(self, link: Link, action: str, params: Mapping[str, object], timeout: float) -> bytes:
         return await self._call(link, "mem_do", {"action": action, "params": params}, timeout)
 
-    async def _scratch(self, link: Link, timeout: float) -> tuple[Memory, ...]:
+    async def _scratch(self, link: Link) -> tuple[Memory, ...]:
+        """The LTM's working memory; empty when it has none, or does not answer in `SCRATCH_SECONDS`."""
         try:
-            return read_scratch(text_of(await self._do(link, "scratch_get", {}, timeout)))
+            found = read_scratch(text_of(await self._do(link, "scratch_get", {}, SCRATCH_SECONDS)))
         except (LtmFault, RpcError):
             self._has_scratch = False
-            return ()
+        except BusError:
+            self._scratch_misses += 1
+            self._has_scratch = self._scratch_misses < _MOST_SCRATCH_MISSES
+        else:
+            self._scratch_misses = 0
+            return found
+        return ()
 
     @contextlib.asynccontextmanager
     async def _within(self, seconds: float) -> AsyncIterator[None]:

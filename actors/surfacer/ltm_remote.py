@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actors.surfacer.ltm_reply import LtmFault
 from bus.errors import BusError, ConfigError, DeadlineExceeded, PeerUnavailable
+from bus.rpc import RpcError
 from config.credentials import mask
 from config.schema_surfacing import SurfacingSettings
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from mcp import Client
 
 _CONNECT_SECONDS = 30.0
+# Closed, session lost by a restart, a redirect; and what the SDK says of a failing HTTP status, under the code that the
+# LTM's own errors have, too. A new connection is the only cure of these.
+_BROKEN_CODES, _FAILED_STATUS = (-32000, -32600), "Server returned an error response"
 _MODULES = ("mcp", "httpx2", "mcp.client.sse", "mcp.client.streamable_http")
 
 
@@ -75,10 +80,14 @@ class RemoteLink:
         except TimeoutError:
             raise DeadlineExceeded(f"the LTM did not answer {method} within {timeout:g} s") from None
         except MCPError as error:
-            if error.code in (-32000, -32600, -32603):
-                # Closed, session lost by a restart, or an HTTP error: a new connection is the only cure.
-                self._leave.set()
-            raise PeerUnavailable(f"the LTM answered: {mask(error.message[:300])}") from None
+            told = f"the LTM answered: {mask(error.message[:300])}"
+            if error.code not in _BROKEN_CODES and error.message != _FAILED_STATUS:
+                raise RpcError(told) from None
+            self._leave.set()
+            raise PeerUnavailable(told) from None
+        except Exception as error:
+            # What is no MCP, each layer of the SDK refuses in its own way.
+            raise LtmFault(f"the LTM's answer to {method} is unreadable: {type(error).__name__}") from None
 
     async def close(self) -> None:
         self._leave.set()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +13,14 @@ from typing import Any
 import msgspec
 
 from actors.surfacer.memory import Memory, memory_id
+from bus import jsonrpc
 from bus.errors import BusError
 from config.credentials import mask
 
 MOST_CHARS = 8000
 """What is read of one memory."""
+MOST_ROWS = 100
+"""What is read of one answer: an LTM that sends all it has, whatever it was asked for, must not hold up other calls."""
 _COMPACT = re.compile(r"^\[(\d+)\] (-?\d+(?:\.\d+)?) \| (.+?)(?: > (.+))?$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t].*\n|- .*\n)*?---[ \t]*(?:\n\s*|\Z)")
 """Properties of the file, which the first piece of a note may begin with."""
@@ -25,16 +31,6 @@ class LtmFault(BusError):
     """The LTM answered with an error, or with something unreadable."""
 
     code = "ltm_fault"
-
-
-class _Tool(msgspec.Struct):
-    name: str
-    inputSchema: dict[str, Any] = {}
-
-
-class _ToolPage(msgspec.Struct):
-    tools: list[_Tool]
-    nextCursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +73,10 @@ class Abilities:
 
 
 def text_of(result: bytes) -> str:
-    """The text blocks of a `tools/call` result.
+    """The text blocks of a `tools/call` result; the JSON of its structured content where it has no text.
 
     Raises:
-        LtmFault: an error result, a text that starts with `Error:`, or no text at all.
+        LtmFault: an error result, a text that starts with `Error:`, or neither text nor structured content.
     """
     decoded = _object(result, "result")
     blocks = decoded.get("content")
@@ -92,9 +88,12 @@ def text_of(result: bytes) -> str:
     text = "\n".join(texts)
     if decoded.get("isError") or text.startswith("Error:"):
         raise LtmFault(f"the LTM answered: {mask(text[:300]) or 'an error without text'}")
-    if not texts:
+    if texts:
+        return text
+    structured = decoded.get("structuredContent")
+    if not isinstance(structured, dict):
         raise LtmFault("the LTM answered without text")
-    return text
+    return json.dumps(structured, ensure_ascii=False)
 
 
 def structured_of(result: bytes) -> dict[str, Any]:
@@ -106,18 +105,21 @@ def structured_of(result: bytes) -> dict[str, Any]:
 def read_tools(result: bytes) -> tuple[dict[str, frozenset[str] | None], str | None]:
     """A page of `tools/list`: parameter names by tool (`None` where it lists none), and the cursor of the next page.
 
+    An odd tool is left out; it does not cost the others.
+
     Raises:
         LtmFault: it is no tool list.
     """
-    try:
-        page = msgspec.json.decode(result, type=_ToolPage)
-    except (msgspec.DecodeError, RecursionError):
-        raise LtmFault("the LTM's tool list is unreadable") from None
+    page = _object(result, "tool list")
+    listed, cursor = page.get("tools"), page.get("nextCursor")
+    if not isinstance(listed, list):
+        raise LtmFault("the LTM's tool list is unreadable")
     tools = {}
-    for tool in page.tools:
-        properties = tool.inputSchema.get("properties")
-        tools[tool.name] = frozenset(properties) if isinstance(properties, dict) else None
-    return tools, page.nextCursor
+    for tool in listed:
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+            properties = _dict(tool.get("inputSchema")).get("properties")
+            tools[tool["name"]] = frozenset(properties) if isinstance(properties, dict) else None
+    return tools, cursor if isinstance(cursor, str) else None
 
 
 def read_search(text: str) -> Found:
@@ -156,7 +158,7 @@ def read_scratch(text: str) -> tuple[Memory, ...]:
     """The LTM's working memory (`Working memory: N entries`, then `  key: value` lines)."""
     return tuple(
         Memory(id=memory_id(None, m[1], m[2]), text=f"{m[1]}: {m[2]}"[:MOST_CHARS], source="scratch", rank=1000 + i)
-        for i, m in enumerate(_SCRATCH.finditer(text))
+        for i, m in enumerate(itertools.islice(_SCRATCH.finditer(text), MOST_ROWS))
     )
 
 
@@ -189,19 +191,26 @@ def _schema_version(capabilities: Mapping[str, Any], name: str) -> int:
 
 def _memories(rows: list[Any], *, content: str, given: str, pinned: bool = False) -> tuple[Memory, ...]:
     found = []
-    for rank, row in enumerate(rows):
+    ids: set[str] = set()
+    for rank, row in enumerate(rows[:MOST_ROWS]):
         if not isinstance(row, dict) or not isinstance(row.get(content), str):
             continue
         text, source = _FRONT_MATTER.sub("", row[content][:MOST_CHARS]), _str(row.get("source"))
-        score = row.get("score")
+        id_ = memory_id(row.get(given), source, text)
+        if id_ in ids:
+            # Some number files, not passages. One id for two memories would make one rating a rating of both.
+            id_ = memory_id(None, source, text)
+        if id_ in ids:
+            continue
+        ids.add(id_)
         found.append(
             Memory(
-                id=memory_id(row.get(given), source, text),
+                id=id_,
                 text=text,
                 source=source,
                 hierarchy=_str(row.get("hierarchy")),
                 namespace=_str(row.get("namespace")),
-                score=float(score) if isinstance(score, int | float) else 0.0,
+                score=_number(row.get("score")),
                 rank=rank,
                 pinned=pinned,
             )
@@ -210,7 +219,7 @@ def _memories(rows: list[Any], *, content: str, given: str, pinned: bool = False
 
 
 def _compact(text: str) -> tuple[Memory, ...]:
-    heads = list(_COMPACT.finditer(text))
+    heads = list(itertools.islice(_COMPACT.finditer(text), MOST_ROWS))
     found = []
     for rank, head in enumerate(heads):
         end = heads[rank + 1].start() if rank + 1 < len(heads) else len(text)
@@ -230,10 +239,27 @@ def _object(data: bytes, what: str) -> dict[str, Any]:
     try:
         decoded = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
-        decoded = None
+        decoded = _leniently(data)
     if not isinstance(decoded, dict):
         raise LtmFault(f"the LTM's {what} is no JSON object")
     return decoded
+
+
+def _leniently(data: bytes) -> object:
+    """What Python's own `json` writes and JSON does not know: NaN, infinities, lone surrogates. `None` = still none."""
+    try:
+        return json.loads(jsonrpc.repair(data))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _number(value: object) -> float:
+    """A score; 0 for what is none, or not finite."""
+    try:
+        number = float(value) if isinstance(value, int | float) else 0.0
+    except OverflowError:
+        return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def _str(value: object) -> str:

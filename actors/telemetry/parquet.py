@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def write_query(path: Path, sql: str, target: Path, *, max_rows: int | None, tim
     Raises:
         Refused, DeadlineExceeded, StateError: as for `query.run_read_only`; Refused also for EXPLAIN.
     """
-    aside = _aside(target)
+    aside = _aside(target := _regular(target))
     try:
         with opened(path, read_only=True) as connection:
             read_only_rules(connection, writable=aside)
@@ -44,6 +45,10 @@ def write_query(path: Path, sql: str, target: Path, *, max_rows: int | None, tim
         os.replace(aside, target)
     except OSError as error:
         raise StateError(f"{target} cannot be written: {error.strerror}") from None
+    except Refused:
+        if not shutil.disk_usage(target.parent).free:
+            raise StateError(f"{target} cannot be written: no space is left on the device") from None
+        raise
     finally:
         aside.unlink(missing_ok=True)
     return count
@@ -80,6 +85,14 @@ def _copy(connection: duckdb.DuckDBPyConnection, max_rows: int | None, target: P
     options = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
     done = connection.execute(f"COPY (FROM _rows{limit}) TO '{name}' ({options})").fetchone()
     return int(done[0]) if done else 0
+
+
+def _regular(target: Path) -> Path:
+    """The file that a name leads to. One that is no file (a pipe, a device) must not be put in the place of another."""
+    target = target.resolve()
+    if target.exists() and not target.is_file():
+        raise StateError(f"{target} is no regular file; leave it out and pipe the rows on: `> {target}`")
+    return target
 
 
 def _aside(target: Path) -> Path:

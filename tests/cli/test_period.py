@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cli.output import Failure
-from cli.period import instant_of, local, window_around
+from cli.period import EARLIEST, LATEST, instant_of, local, period, window_around
 
 NOW = datetime(2026, 11, 30, 12, 30, tzinfo=UTC)
 
@@ -54,7 +54,23 @@ def test_at_looks_five_minutes_around() -> None:
     assert local("2026-11-30T05:05:00.123456Z") == "2026-11-30 14:05:00"
 
 
-@pytest.mark.parametrize("text", ["yesterday", "7y", "-7d", "25:00", "14:5", "999999w", "2026-13-01"])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("999999w", EARLIEST), ("999999d", EARLIEST), ("0001-01-01", EARLIEST), ("9999-12-31T23:59:59", LATEST)],
+)
+def test_times_beyond_all_calls_mean_all(text: str, meant: datetime) -> None:
+    assert datetime.fromisoformat(instant_of(text, NOW)) == meant
+    assert window_around(text, NOW)[0] < window_around(text, NOW)[1]
+
+
+@pytest.mark.parametrize(("since", "until"), [("1d", "2d"), ("2026-11-01", "2026-11-01"), ("2099-01-01", "")])
+def test_a_period_without_any_time_in_it_is_refused(since: str, until: str) -> None:
+    with pytest.raises(Failure, match="--since"):
+        period(since, until, NOW)
+    assert period("2d", "1d", NOW) == (instant_of("2d", NOW), instant_of("1d", NOW))
+
+
+@pytest.mark.parametrize("text", ["yesterday", "7y", "-7d", "25:00", "14:5", "2026-13-01"])
 def test_what_means_nothing_is_refused_by_name(text: str) -> None:
     with pytest.raises(Failure, match="--until"):
         instant_of(text, NOW, "--until")

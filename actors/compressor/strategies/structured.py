@@ -103,7 +103,8 @@ def document(text: str) -> bytes | None:
 def listing(task: Task, data: bytes) -> Draft | None:
     """Every record by its telling fields where that fits, a few of them whole.
 
-    The richest rung that fits the soft target, else the richest that fits at all.
+    The richest rung that fits the soft target, else the richest that fits at all; where what answers the query leaves
+    no room for the document around it, without that.
     """
     drafts = Drafts(data, task.query, task.budget)
     if not drafts.lists():
@@ -114,7 +115,7 @@ def listing(task: Task, data: bytes) -> Draft | None:
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
     best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
     if best is None:
-        return None
+        return listing(replace(task, query=""), data) if task.query else None
     return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
 
 
@@ -154,7 +155,8 @@ def columnar(data: bytes, limit: float) -> str | None:
 
 def _first_fit(task: Task, data: bytes, rungs: tuple[Rung, ...]) -> Draft | None:
     drafts = Drafts(data, task.query, task.budget)
-    return next((draft for rung in rungs if (draft := drafts.of(rung)) is not None), None)
+    draft = next((draft for rung in rungs if (draft := drafts.of(rung)) is not None), None)
+    return _first_fit(replace(task, query=""), data, rungs) if draft is None and task.query else draft
 
 
 class Drafts:

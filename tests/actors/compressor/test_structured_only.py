@@ -50,6 +50,15 @@ SMALL = {
 }
 
 
+@pytest.mark.parametrize("strategy", ["auto", "schema_pruning", "extract_fields"])
+def test_json_stays_json_where_the_answer_to_the_query_is_too_long(strategy: str) -> None:
+    answers = {f"key{at}": [{"voucher": "zebrafish " * 30, "at": at}] * 9 for at in range(8)}
+    policy = Policy(strategy=strategy, max_chars=400, max_tokens=300, untouched_chars=50)
+    out = texts.shortened(json.dumps(answers), policy, query="zebrafish voucher")
+    assert len(out) <= 400
+    assert json.loads(without_note(out))
+
+
 @pytest.mark.parametrize("strategy", ["auto", "truncate", "schema_pruning", "extract_fields"])
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_json_stays_json_in_a_tiny_budget(name: str, strategy: str) -> None:

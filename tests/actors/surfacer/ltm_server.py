@@ -2,7 +2,7 @@
 
 Plain JSON-RPC over stdio without any package, so that it starts at once. Like a server with rank fusion it returns its
 memories for *any* query, the first with score 1/61. The script is read anew at every call:
-`behaviour` is `ok`, `error` (an `Error:` text), `hang`, `crash`, `garbage`, `rpc_error`; `tools` and `version` replace
+`behaviour` is `ok`, `error` (an `Error:` text), `hang`, `hang_do` (`mem_do` alone), `crash`, `garbage`, `rpc_error`; `tools` and `version` replace
 what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`. Searches wait while the file `hold` exists.
 """
 
@@ -83,6 +83,8 @@ def main() -> None:
                 calls.write(json.dumps(message["params"]) + "\n")
             behaviour = script.get("behaviour", "ok")
             if behaviour == "hang" and message["params"]["name"] == "mem_search":
+                continue
+            if behaviour == "hang_do" and message["params"]["name"] == "mem_do":
                 continue
             while message["params"]["name"] == "mem_search" and Path(script.get("hold", "")).is_file():
                 time.sleep(0.005)

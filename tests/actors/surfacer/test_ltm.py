@@ -91,6 +91,18 @@ async def test_a_server_without_working_memory_is_asked_once(place: Place, ltm: 
     assert [call["action"] for call in ltm.calls("mem_do")] == ["version", "scratch_get"]
 
 
+async def test_working_memory_that_hangs_does_not_cost_the_search(place: Place, ltm: ScriptedLtm) -> None:
+    ltm.remember(auth="Refresh tokens rotate.")
+    async with connected(place, settings_of(ltm)) as link:
+        ltm.tell(behaviour="hang_do")
+        for _ in range(5):
+            found = await link.search("auth", timeout=20, session_context=True)
+            assert [m.text for m in found.memories] == ["Refresh tokens rotate."]
+    assert [call["action"] for call in ltm.calls("mem_do")] == ["version", *["scratch_get"] * 3], (
+        "then it is left alone"
+    )
+
+
 async def test_abilities_and_version_are_learnt(place: Place, ltm: ScriptedLtm) -> None:
     profile = {"search": {"effective_mode": "bm25_only"}}
     ltm.tell(version={"version": "0.6.12", "capabilities": {"runtime_profile": profile}})

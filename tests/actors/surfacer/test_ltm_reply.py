@@ -7,6 +7,7 @@ import json
 import pytest
 
 from actors.surfacer.ltm_reply import (
+    MOST_ROWS,
     LtmFault,
     read_abilities,
     read_compose,
@@ -50,7 +51,7 @@ def test_structured_results() -> None:
 @pytest.mark.parametrize("rest", ["The note itself.", "", "---\n\nA rule across the page."])
 def test_the_properties_of_a_file_are_no_part_of_a_memory(rest: str) -> None:
     head = "---\ntitle: A\ntags:\n  - b\nnamespace: default\n---\n\n"
-    found = read_search(json.dumps({"results": [{"content": head + rest}, {"content": rest}]}))
+    found = read_search(json.dumps({"results": [{"content": head + rest, "source": "a"}, {"content": rest}]}))
     assert [memory.text for memory in found.memories] == [rest, rest]
 
 
@@ -83,6 +84,37 @@ def test_faults(answer: bytes) -> None:
         text_of(answer)
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "1" + "0" * 400, "true", "null", '"high"'])
+def test_an_odd_score_does_not_cost_the_answer(number: str) -> None:
+    for key, read in (("results", read_search), ("retrieved", read_compose)):
+        found = read('{"%s": [{"content": "one", "score": %s}, {"content": "two", "score": 0.5}]}' % (key, number))
+        assert [m.text for m in found.memories] == ["one", "two"]
+        assert found.memories[0].score in (0.0, 1.0)
+        assert found.memories[1].score == 0.5
+
+
+def test_a_lone_surrogate_does_not_cost_the_answer() -> None:
+    found = read_search(json.dumps({"results": [{"content": "caf\udce9 au lait"}]}))
+    assert [m.text for m in found.memories] == ["caf\ufffd au lait"]
+
+
+def test_each_memory_has_an_id_of_its_own() -> None:
+    rows = [{"content": text, "chunk_id": "file-1", "source": "a.md"} for text in ("one", "two", "one", "two")]
+    found = read_search(json.dumps({"results": rows}))
+    assert [m.text for m in found.memories] == ["one", "two", "one"]
+    assert len({m.id for m in found.memories}) == 3
+    assert found.memories[0].id == "file-1"
+
+
+def test_more_than_was_asked_for_is_not_read() -> None:
+    many = [{"content": f"note {number}"} for number in range(MOST_ROWS * 50)]
+    assert len(read_search(json.dumps({"results": many})).memories) == MOST_ROWS
+    assert len(read_compose(json.dumps({"retrieved": many, "pinned": many})).memories) == 2 * MOST_ROWS
+    lines = "".join(f"\n[{number}] 0.01 | a.md > A\nnote {number}" for number in range(MOST_ROWS * 5))
+    assert len(read_search(f"Found many results:\n{lines}").memories) == MOST_ROWS
+    assert len(read_scratch("\n".join(f"  key{number}: value" for number in range(MOST_ROWS * 5)))) == MOST_ROWS
+
+
 @pytest.mark.parametrize("text", ['{"results": 5}', "{broken", '{"retrieved": null}'])
 def test_unreadable_searches(text: str) -> None:
     with pytest.raises(LtmFault):
@@ -96,10 +128,24 @@ def test_tool_lists() -> None:
     assert read_tools(json.dumps(page).encode()) == ({"a": frozenset({"q"}), "b": None}, "2")
 
 
-@pytest.mark.parametrize("answer", [b"{}", b'{"tools": 5}', b'{"tools": ["x"]}', b'{"tools": [{"name": null}]}'])
+def test_an_odd_tool_does_not_cost_the_others() -> None:
+    odd = ["x", {"name": None}, {"inputSchema": {}}, {"name": "a", "inputSchema": None}]
+    page = {"tools": [*odd, {"name": "b", "inputSchema": {"properties": {"q": {}}}}], "nextCursor": 3}
+    assert read_tools(json.dumps(page).encode()) == ({"a": None, "b": frozenset({"q"})}, None)
+
+
+@pytest.mark.parametrize("answer", [b"{}", b'{"tools": 5}', b"[]", b'{"tools": null}'])
 def test_unreadable_tool_lists(answer: bytes) -> None:
     with pytest.raises(LtmFault):
         read_tools(answer)
+
+
+def test_a_result_with_structured_content_alone_is_read() -> None:
+    answer = {"content": [], "structuredContent": {"results": [{"content": "one"}]}}
+    assert [m.text for m in read_search(text_of(json.dumps(answer).encode())).memories] == ["one"]
+    for content in ({}, {"structuredContent": [1]}):
+        with pytest.raises(LtmFault):
+            text_of(json.dumps({"content": [], **content}).encode())
 
 
 def test_context_compose() -> None:

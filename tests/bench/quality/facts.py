@@ -40,6 +40,7 @@ class Payload:
 
     Attributes:
         kind: what it is, e.g. `app log`.
+        given: facts from elsewhere, instead of candidates.
         salient / deep: candidates for facts in the order they occur; those that stand more than once are left out.
     """
 
@@ -47,10 +48,13 @@ class Payload:
     text: str
     salient: tuple[str, ...]
     deep: tuple[str, ...]
+    given: tuple[Fact, ...] = ()
 
     @cached_property
     def facts(self) -> list[Fact]:
-        """Six facts of each class, spread evenly over the candidates."""
+        """The given ones, or six facts of each class, spread evenly over the candidates."""
+        if self.given:
+            return list(self.given)
         salient = pick(self.salient, self.text)
         deep = pick([text for text in self.deep if text not in salient], self.text)
         return [

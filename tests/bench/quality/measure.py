@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from actors.compressor.compress import plan
+from actors.compressor.entry import Entry
 from actors.compressor.messages import Compress, Policy, ReadMore
 from actors.compressor.note import Ticket
 from actors.compressor.read import read_more
-from actors.compressor.recall import Entry
 from bus.message import Blob
 from tests.bench.quality.facts import DEEP, SALIENT, Fact, Payload, Shown
 from tests.bench.quality.tokens import count_tokens
@@ -147,4 +148,4 @@ class Pure:
 
     @staticmethod
     def _ticket(text: str, ttl: int) -> Ticket:
-        return Ticket(f"{hash(text) & (1 << 80) - 1:020x}", ttl)
+        return Ticket(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20], ttl)

@@ -41,10 +41,6 @@ def build(name: str, seed: int | None = None) -> list[Payload]:
     return [maker(random.Random(f"{seed}:{maker.__module__}.{maker.__name__}")) for maker in SETS[name]]
 
 
-class Outside(Payload):
-    """A payload of a directory, with the facts of its manifest."""
-
-
 def load(directory: Path, shortest: int = 16_000) -> list[Payload]:
     """Payloads of a directory: `NAME.txt`, and `manifest.json` with `{NAME: {"kind", "needles": [{"cls", "text"}]}}`.
 
@@ -55,9 +51,6 @@ def load(directory: Path, shortest: int = 16_000) -> list[Payload]:
     for name, entry in manifest.items():
         text = (directory / f"{name}.txt").read_bytes().decode("utf-8")
         if len(text) > shortest:
-            made = Outside(name, text, (), ())
-            made.__dict__["facts"] = [
-                Fact(each["cls"], each["text"], hint(each["text"], text)) for each in entry["needles"]
-            ]
-            found.append(made)
+            facts = (Fact(each["cls"], each["text"], hint(each["text"], text)) for each in entry["needles"])
+            found.append(Payload(name, text, (), (), tuple(facts)))
     return found

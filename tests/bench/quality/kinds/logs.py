@@ -122,10 +122,10 @@ def ci(rng: random.Random) -> Payload:
         lines.append(f"[{at + 1}/160] Building CXX object src/CMakeFiles/core.dir/{snake(rng)}.cpp.o")
         if at == 51:
             lines.append(
-                f"/work/src/{noun(rng)}.cpp:{rng.randint(10, 900)}:12: warning: unused variable '{snake(rng)}' [-Wunused-variable]"
+                f"/build/src/{noun(rng)}.cpp:{rng.randint(10, 900)}:12: warning: unused variable '{snake(rng)}' [-Wunused-variable]"
             )
     broken = (
-        f"/work/src/{snake(rng)}.cpp:{rng.randint(100, 900)}:9: error: no matching function for call to '{camel(rng)}'"
+        f"/build/src/{snake(rng)}.cpp:{rng.randint(100, 900)}:9: error: no matching function for call to '{camel(rng)}'"
     )
     lines += [
         f"FAILED: src/CMakeFiles/core.dir/{noun(rng)}.cpp.o",
