@@ -13,23 +13,23 @@ MEMTOMEM_STAMP := .tools/memtomem/.installed
 .PHONY: help setup demo test lint format bench test-env clean conformance bench-edges bench-surfacing bench-analytics docs ltm-env bench-quality bench-compress fuzz
 
 help:
-	@echo "make setup     create .venv with everything for development"
-	@echo "make demo      the guided demonstration (no network beyond the set-up)"
-	@echo "make test      all tests; make test ARGS='tests/bus -x' for some"
-	@echo "make lint      ruff, mypy, import rules"
-	@echo "make format    let ruff format and fix"
-	@echo "make bench     what the gateway costs, beside no gateway"
+	@echo "make setup            create .venv with everything for development"
+	@echo "make demo             the guided demonstration (no network beyond the set-up)"
+	@echo "make test             all tests; make test ARGS='tests/bus -x' for some"
+	@echo "make lint             ruff, mypy, import rules"
+	@echo "make format           let ruff format and fix"
+	@echo "make bench            what the gateway costs, beside no gateway"
 	@echo "make bench-analytics  what recording, loading and asking cost"
-	@echo "make docs      write docs/commands.md anew"
-	@echo "make bench-edges  lists, starts and cached calls, beside what they may cost"
+	@echo "make docs             write docs/commands.md anew"
+	@echo "make bench-edges      lists, starts and cached calls, beside what they may cost"
 	@echo "make bench-surfacing  how often the right memory is shown"
-	@echo "make ltm-env   the public memory server for the contract tests (Python 3.12 or later)"
-	@echo "make conformance  the official conformance suites, directly and behind the gateway"
-	@echo "make bench-quality   what survives compression; ARGS='--corpus DIR' for your own payloads"
-	@echo "make bench-compress  what compression costs, by kind and size"
-	@echo "make fuzz      random texts against the compressor for some ten minutes"
-	@echo "make test-env  the official servers and the older client that some tests use"
-	@echo "make clean     remove everything that the other targets made"
+	@echo "make ltm-env          the public memory server for the contract tests (Python 3.12 or later)"
+	@echo "make conformance      the official conformance suites, directly and behind the gateway"
+	@echo "make bench-quality    what survives compression; ARGS='--corpus DIR' for your own payloads"
+	@echo "make bench-compress   what compression costs, by kind and size"
+	@echo "make fuzz             random texts against the compressor for some ten minutes"
+	@echo "make test-env         the official servers and the older client that some tests use"
+	@echo "make clean            remove everything that the other targets made"
 
 setup: $(VENV_STAMP)
 

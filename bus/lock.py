@@ -21,18 +21,26 @@ class OwnerLock:
 
         Raises:
             AlreadyRunning: another process has it.
+            OSError: the file cannot be opened, locked or written.
         """
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(fd)
             owner = owner_of(self.path)
             raise AlreadyRunning(
                 f"{self.path.stem} is already running (process {owner}); `mms ps` shows the cluster"
             ) from None
+        except OSError:  # a file system without locks
+            os.close(fd)
+            raise
         self._fd = fd
-        self.name_owner(os.getpid())
+        try:
+            self.name_owner(os.getpid())
+        except OSError:
+            self.release()
+            raise
 
     @classmethod
     def adopt(cls, path: Path, fd: int) -> OwnerLock:

@@ -36,6 +36,11 @@ class Outbox:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
+        self._is_failing = False
+        self._flushes = 0
+        self._added = 0
+        self._gone = 0
+        self._tried = asyncio.Event()
         self._overflowed = 0
         self._reported = 0
         self.dropped = 0
@@ -49,12 +54,29 @@ class Outbox:
             return
         if len(self._events) >= MAX_EVENTS:
             self._events.popleft()
+            self._gone += 1
             self._overflowed += 1
             self.dropped += 1
         self._events.append(encoded)
+        self._added += 1
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         self._wake.set()
+
+    async def flush(self, timeout: float) -> None:
+        """Returns when everything added so far is acknowledged, or after `timeout` seconds; at once while nobody takes
+        it. For what is not to be told as done and then be lost with this process."""
+        wanted = self._added
+        self._flushes += 1
+        self._wake.set()
+        try:
+            async with asyncio.timeout(timeout):
+                while self._gone < wanted and not self._is_failing:
+                    await self._tried.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._flushes -= 1
 
     async def close(self, timeout: float) -> None:
         """Sends what is left within `timeout` seconds."""
@@ -67,21 +89,28 @@ class Outbox:
     async def _run(self) -> None:
         while True:
             await self._wake.wait()
-            if not self._closing:
+            if not self._is_urgent:
                 with contextlib.suppress(TimeoutError):
-                    # A short pause gathers a batch; closing cuts it short.
-                    await asyncio.wait_for(self._closed(), FLUSH_SECONDS)
+                    # A short pause gathers a batch; closing and flushing cut it short.
+                    await asyncio.wait_for(self._urgency(), FLUSH_SECONDS)
             self._wake.clear()
             while self._events:
-                if not await self._send_batch():
+                self._is_failing = not await self._send_batch()
+                tried, self._tried = self._tried, asyncio.Event()
+                tried.set()
+                if self._is_failing:
                     if self._closing:
                         return
                     await asyncio.sleep(RETRY_SECONDS)
             if self._closing:
                 return
 
-    async def _closed(self) -> None:
-        while not self._closing:
+    @property
+    def _is_urgent(self) -> bool:
+        return self._closing or self._flushes > 0
+
+    async def _urgency(self) -> None:
+        while not self._is_urgent:
             self._wake.clear()
             await self._wake.wait()
 
@@ -98,4 +127,5 @@ class Outbox:
         # What overflowed meanwhile was at the front: remove only what is still there.
         for _ in range(len(batch) - min(self._overflowed - overflowed, len(batch))):
             self._events.popleft()
+            self._gone += 1
         return True

@@ -81,9 +81,10 @@ def stats() -> Answer:
 
 
 def _page(found: CacheStats, asked: int) -> str:
+    share = f" ({found.hits / asked:.0%})" if asked else ""
     rows = [
         ("kept", f"{count(found.entries, 'answer')}, {found.bytes:,} bytes ({found.in_memory:,} in memory)"),
-        ("hits", f"{found.hits:,} of {count(asked, 'call')} that can be cached" + (f" ({found.hits / asked:.0%})" if asked else "")),
+        ("hits", f"{found.hits:,} of {count(asked, 'call')} that can be cached{share}"),
         ("shared", f"{count(found.shared, 'call')} waited for an identical one"),
         ("not kept", f"{count(found.sensitive, 'answer')} that looked like a credential"),
     ]

@@ -16,6 +16,8 @@ from config.problems import printable
 from config.read import read_bytes
 
 T = TypeVar("T")
+BACKUP = ".bak"
+"""Added to the name of a file: what it held before."""
 
 
 def read_document(source: Source) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def change(source: Source, edit: Callable[[str], str]) -> bool:
         mode = 0o600
         if before is not None:
             mode = stat.S_IMODE(path.stat().st_mode)
-            replace_file(path.with_name(path.name + ".bak"), before.encode(), mode)
+            replace_file(path.with_name(path.name + BACKUP), before.encode(), mode)
         # Clients write their own files, too: what came in between must not be lost.
         if _text(source.path) != before:
             raise ConfigError(f"{source.path} was changed by another program just now; try again")
@@ -75,6 +77,15 @@ def change(source: Source, edit: Callable[[str], str]) -> bool:
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; the file is unchanged") from None
     return True
+
+
+def backup(source: Source) -> str | None:
+    """What the file held before it was changed last; `None` when that is not known."""
+    path = Path(os.path.realpath(source.path))
+    try:
+        return _text(path.with_name(path.name + BACKUP))
+    except ConfigError:
+        return None
 
 
 def _parse(source: Source, text: str) -> dict[str, Any]:

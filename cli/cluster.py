@@ -14,7 +14,7 @@ from pathlib import Path
 
 from actors import ACTORS
 from bus.census import is_stopping, orphans
-from bus.errors import AlreadyRunning, BusError
+from bus.errors import AlreadyRunning, BusError, StateError
 from bus.launch import PARENT_VARIABLE, ChildSpec, environment, last_words, output, rotated
 from bus.lock import OwnerLock, owner_of
 from bus.replicas import replica
@@ -84,7 +84,7 @@ def ensure_cluster(place: Place, *, mode: str = "background") -> None:
         mode: `background` or `pinned`.
 
     Raises:
-        ConfigError: a directory of the place cannot be used.
+        ConfigError: a directory of the place cannot be used; StateError: a file in it cannot be written.
     """
     outlast_stopping(place)
     process = _start(place, mode)
@@ -172,11 +172,21 @@ def _start(place: Place, mode: str) -> subprocess.Popen[bytes] | None:
     if is_running(place):
         return None
     place.prepare()
-    lock = OwnerLock(place.locks / f"{SUPERVISOR}.lock")
     try:
-        lock.acquire()
+        return _launch(place, mode)
     except AlreadyRunning:
         return None
+    except OSError as error:
+        where = error.filename or place.locks
+        raise StateError(
+            f"the cluster cannot start: {where}: {error.strerror}; mend that, or set MEMTOMEM_STM_HOME to another place"
+        ) from None
+
+
+def _launch(place: Place, mode: str) -> subprocess.Popen[bytes]:
+    """The same. Raises AlreadyRunning, or OSError when a file cannot be made."""
+    lock = OwnerLock(place.locks / f"{SUPERVISOR}.lock")
+    lock.acquire()
     argv = [sys.executable, "-P", "-m", "cli.supervise", f"--{mode}", f"--lock-fd={lock.fd}"]
     from config.environment import without_session
 

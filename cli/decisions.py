@@ -18,7 +18,7 @@ MEANINGS: dict[str, str] = {
     "circuit_open": "the LTM failed repeatedly and rests; `mms health` says why",
     "ltm_unavailable": "the LTM, or the surfacer, was not there; `mms health`",
     "upstream_error": "errors get no memories",
-    "timeout": "the LTM took longer than surfacing.timeout_seconds",
+    "timeout": "the memories were not found in time; surfacing.search_wait_seconds, or `_context_query` in a call",
     "no_results_score": "nothing was relevant enough; surfacing.min_score, or add notes: `mms memory add`",
     "no_results_dedup": "all that fits was shown before; surfacing.dedup_ttl_seconds",
     "no_results_demoted": "all that fits was rated down; surfacing.feedback_demotion_negative_threshold",

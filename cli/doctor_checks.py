@@ -76,7 +76,11 @@ def check_paths(place: Place) -> Iterator[Check]:
         elif found.st_uid != os.getuid():
             yield Check(name, "FAIL", f"{folder} belongs to another user", "export MEMTOMEM_STM_HOME=~/my-memtomem")
         elif not os.access(folder, os.W_OK | os.X_OK):
-            yield Check(name, "FAIL", f"{folder} cannot be written", f"chmod 700 {quote(folder)}")
+            # Nobody's rights help where the disk itself takes nothing.
+            disk = bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+            text = f"{folder} cannot be written: {'its file system is read-only' if disk else 'its mode'}"
+            fix = "export MEMTOMEM_STM_HOME=~/my-memtomem" if disk else f"chmod 700 {quote(folder)}"
+            yield Check(name, "FAIL", text, fix)
         elif found.st_mode & 0o077:
             yield Check(name, "WARN", f"{folder} is open to other users", f"chmod 700 {quote(folder)}")
         else:
@@ -236,8 +240,9 @@ def check_stores(place: Place, found: Health | None) -> Iterator[Check]:
     names = []
     for path in sorted(place.state.glob("*.db")):
         if fault := _store_fault(path):
-            text = f"{path}: {fault}; when its actor starts, a damaged file is set aside and rebuilt"
-            yield Check("stores", "FAIL", text, "mms restart")
+            rebuilt = "; when its actor starts, a damaged file is set aside and rebuilt" if fault.damaged else ""
+            fix = "mms restart" if fault.damaged else f"ls -l {quote(path)}"
+            yield Check("stores", "FAIL", f"{path}: {fault.text}{rebuilt}", fix)
         else:
             names.append(path.stem)
     telemetry = found.telemetry if found else None
@@ -334,16 +339,25 @@ def _is_open(path: Path) -> bool:
         return False
 
 
-def _store_fault(path: Path) -> str:
-    """Why a database cannot be read; empty when it can. A locked one is in use, and no fault."""
+class StoreFault(NamedTuple):
+    """Why a database cannot be read, and whether the file itself is the reason (and not its disk or its rights)."""
+
+    text: str
+    damaged: bool
+
+
+def _store_fault(path: Path) -> StoreFault | None:
+    """`None` when it can be read. A locked one is in use, and no fault."""
     try:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)
     except sqlite3.Error as error:
-        return str(error)
+        return StoreFault(str(error), False)
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.Error as error:
-        return "" if getattr(error, "sqlite_errorname", "") in ("SQLITE_BUSY", "SQLITE_LOCKED") else str(error)
+        name = getattr(error, "sqlite_errorname", "")
+        damaged = name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT"))
+        return None if name in ("SQLITE_BUSY", "SQLITE_LOCKED") else StoreFault(str(error), damaged)
     finally:
         connection.close()
-    return ""
+    return None

@@ -71,6 +71,9 @@ def run(argv: list[str]) -> int:
     except BusError as error:
         print(f"Error: {error.message}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"Error: {error.filename or 'the gateway cannot serve'}: {error.strerror or error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 

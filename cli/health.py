@@ -22,7 +22,7 @@ from cli.asking import must_run, on_bus
 from cli.cluster import REPLICATED, running_names
 from cli.context import as_data, current_place
 from cli.export_state import export_notes, export_rows
-from cli.output import Answer, Cell, Role, answers, printable, table
+from cli.output import Answer, Cell, Role, answers, count, printable, size, table
 from cli.survey import Survey, survey
 from config.load import load_settings
 from config.place import Place
@@ -183,10 +183,12 @@ def _page(found: Health) -> str:
         rows.append(("ltm", health.ltm_kind or "memory", _state(health.ltm), health.ltm_error or _ltm(health)))
         rows.append(("breaker", "memory", _state(health.breaker), f"{health.faults} of {health.attempts} failed"))
     if found.telemetry is not None:
-        rows.append(("store", "analytics", _state(found.telemetry.store), f"{found.telemetry.pending} events pending"))
+        rows.append(
+            ("store", "analytics", _state(found.telemetry.store), f"{count(found.telemetry.pending, 'event')} pending")
+        )
         rows += export_rows(found.telemetry.exports)
     if found.recall is not None:
-        kept = f"{found.recall.entries} originals, {found.recall.bytes / 1_000_000:.1f} MB"
+        kept = f"{count(found.recall.entries, 'original')}, {size(found.recall.bytes)}"
         rows.append(("store", "recall", _state("ready"), kept))
     if found.summaries is not None and (found.summaries.made or found.summaries.fell_back):
         state = "open" if found.summaries.resting else "ready"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from cli.client_file import change, preview
+from cli.client_file import backup, change, preview
 from cli.context import current_place, usable_settings
 from cli.hook_entries import Entry, Occupied, command_line, installed, uninstalled
 from cli.hook_event import CLAUDE, HOSTS
@@ -114,7 +114,8 @@ def uninstall(host: str, scope: str, only_print: bool) -> Answer:
     """
     found = _host(host, scope)
     in_toml = [entry for entry in toml_entries(found) if entry.kind == "ours"]
-    return _edited(found, uninstalled, "removed", in_toml, only_print=only_print)
+    before = backup(found.source)
+    return _edited(found, lambda text: uninstalled(text, before), "removed", in_toml, only_print=only_print)
 
 
 @hook.command("status", short_help="Where the hook is installed.")

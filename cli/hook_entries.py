@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
 
@@ -101,17 +102,29 @@ def installed(text: str, command: str, matcher: str, *, stated: bool, replace: b
     return text
 
 
-def uninstalled(text: str) -> str:
+def uninstalled(text: str, before: str | None = None) -> str:
     """The text without our entries; namesakes stay.
+
+    Args:
+        before: what may have been the text before ours came. If it was, it comes back byte for byte, empty lists and
+            the like included.
 
     Raises:
         ValueError: the text is not what it should be.
     """
-    return _without(text, [entry for entry in entries(jsonc.parse(text)) if entry.kind == "ours"])
+    document = jsonc.parse(text)
+    own = [entry for entry in entries(document) if entry.kind == "ours"]
+    if len(own) == 1 and before is not None:
+        command = _at(document, (*LIST, own[0].group, "hooks", own[0].position, "command"))
+        with suppress(ValueError, Occupied):
+            is_without = not entries(jsonc.parse(before))
+            if is_without and installed(before, command, own[0].matcher, stated=True, replace=False) == text:
+                return before
+    return _without(text, own)
 
 
 def _without(text: str, unwanted: Sequence[Entry]) -> str:
-    """Takes entries out, and the groups and lists that they leave empty."""
+    """Takes entries out, and the groups and lists that they leave empty; a comment in one keeps it."""
     for entry in reversed(unwanted):
         group = (*LIST, entry.group)
         text = jsonc.remove(text, (*group, "hooks", entry.position))
@@ -120,7 +133,7 @@ def _without(text: str, unwanted: Sequence[Entry]) -> str:
             continue
         text = jsonc.remove(text, group)
         for path in (LIST, LIST[:1]):
-            if _at(jsonc.parse(text), path):
+            if not jsonc.is_empty(text, path):
                 break
             text = jsonc.remove(text, path)
     return text

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cli.hook_event import CLAUDE, CODEX, SHELL, wants
 from cli.hosts import Source
+from config.place import user_home
 from config.schema import HookSettings
 
 SCOPES = ("user", "project")
@@ -42,7 +43,7 @@ def hook_hosts(env: Mapping[str, str], folder: Path) -> list[HookHost]:
     Args:
         folder: of the project.
     """
-    home = Path(env.get("HOME") or Path.home())
+    home = Path(user_home(env))
     claude = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(env.get("CODEX_HOME") or home / ".codex")
     restart = "start a new Claude Code session; `/hooks` shows it"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from config.place import user_home
+
 Form = Literal["json", "toml"]
 
 
@@ -50,7 +52,7 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "codex", "vscode")
 
 def hosts(env: Mapping[str, str], platform: str = sys.platform) -> dict[str, Host]:
     """Every client by name, on this platform, for the user of this environment."""
-    home = Path(env.get("HOME") or Path.home())
+    home = Path(user_home(env))
     if platform == "darwin":
         applications = home / "Library" / "Application Support"
     else:

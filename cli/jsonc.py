@@ -57,7 +57,8 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """The text with the member at `path` set, and objects and lists on the way to it made where they are missing.
+    """The text with the member at `path` set, and objects and lists on the way to it made where they are missing or
+    null.
 
     Raises:
         ValueError: the text is no JSON object, or something on the way is none.
@@ -71,8 +72,8 @@ def put(text: str, path: Path, value: Any) -> str:
         member = _find(here, key)
         if member is None:
             return _insert(text, here, key, _nested(path[depth + 1 :], value))
-        if depth == len(path) - 1:
-            shown = _formatted(value, *_layout(text, here))
+        if depth == len(path) - 1 or plain[member.value : member.end] == "null":
+            shown = _formatted(_nested(path[depth + 1 :], value), *_layout(text, here))
             return text[: member.value] + shown + text[member.end :]
         is_list = isinstance(path[depth + 1], int)
         if plain[member.value] != ("[" if is_list else "{"):
@@ -108,6 +109,23 @@ def remove(text: str, path: Path) -> str:
     rest = text[member.end : here.closing].lstrip().removeprefix(",")
     inside = text[here.opening + 1 : member.start] + rest
     return text[: here.opening + 1] + (inside if inside.strip() else "") + text[here.closing :]
+
+
+def is_empty(text: str, path: Path) -> bool:
+    """Whether an object or a list stands at `path` that holds nothing, no comment either.
+
+    Raises:
+        ValueError: the text is no JSON object.
+    """
+    parse(text)
+    plain = _plain(text)
+    here = _object(plain, plain.index("{"))
+    for key in path:
+        member = _find(here, key)
+        if member is None or plain[member.value] not in "{[":
+            return False
+        here = _container(plain, member.value)
+    return not text[here.opening + 1 : here.closing].strip()
 
 
 def _plain(text: str) -> str:

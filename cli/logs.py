@@ -16,7 +16,7 @@ import msgspec
 
 from bus.replicas import actor_of
 from cli.context import current_place
-from cli.output import Failure, Role, printable, style, write
+from cli.output import Failure, Role, printable, style, talk, write
 from config.place import Place
 
 POLL_SECONDS = 0.2
@@ -53,8 +53,11 @@ def logs(actor: str | None, follow: bool, count: int, trace_id: str, as_json: bo
     if not tails and not follow:
         known = sorted({path.stem for path in place.logs.glob("*.log")})
         there = f"; there are logs of {', '.join(known)}" if known else f"; {place.logs} is empty"
-        raise Failure("no_log", f"no log of {actor}{there}" if actor else f"there are no logs in {place.logs} yet")
+        none = f"there are no logs in {place.logs} yet; `mms up` starts the cluster"
+        raise Failure("no_log", f"no log of {actor}{there}" if actor else none)
     found = sorted((line for tail in tails for line in tail.read() if wanted(line)), key=lambda line: line.ts)
+    if trace_id and not found and not follow:
+        talk(f"No line of the logs is about {printable(trace_id)}; `mms trace {printable(trace_id)}` shows its events.")
     for line in found[len(found) - count :] if count else ():
         _show(line, as_json)
     while follow:

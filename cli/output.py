@@ -96,6 +96,7 @@ def answers(command: Callable[..., Answer]) -> Callable[..., None]:
     @functools.wraps(command)
     def run_command(context: click.Context, /, *args: Any, as_json: bool, **options: Any) -> None:
         try:
+            _refuse_bytes(options)
             _show(command(*args, **options), action_of(context), as_json=as_json)
         except (click.exceptions.Exit, click.Abort):
             raise
@@ -209,6 +210,18 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def size(number: int) -> str:
+    """Bytes in the unit that a person would take: `812 bytes`, `28 KB`, `1.5 MB`."""
+    if number < 1_000:
+        return count(number, "byte")
+    return f"{number / 1_000:.0f} KB" if number < 999_500 else f"{number / 1_000_000:,.1f} MB"
+
+
+def printable_lines(text: str) -> str:
+    """`printable`, line by line."""
+    return "\n".join(printable(line) for line in text.rstrip("\n").split("\n"))
+
+
 def action_of(context: click.Context) -> str:
     """The command's name without the program's: `config show`."""
     names: list[str] = []
@@ -224,6 +237,14 @@ def debugging(context: click.Context) -> bool:
     return bool(context.find_root().params.get("debug"))
 
 
+def _refuse_bytes(options: Mapping[str, Any]) -> None:
+    """Raises Failure when a text of the command line is none: Python passes on such bytes as lone surrogates."""
+    for value in options.values():
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+                raise Failure("usage", "an argument is not UTF-8 text; write it in UTF-8", USAGE)
+
+
 @contextmanager
 def _stdout() -> Iterator[None]:
     """The block may write to stdout."""
@@ -234,6 +255,8 @@ def _stdout() -> Iterator[None]:
     except OSError as error:
         # What is left in the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # `| head` has what it wants, which is nothing to complain about
+            raise click.exceptions.Exit(FAILED) from None
         raise Failure(NO_OUTPUT, f"stdout cannot be written: {error.strerror}") from None
 
 
@@ -268,9 +291,6 @@ def _explain(error: Exception) -> tuple[str, str, int]:
         return "usage", error.format_message(), error.exit_code
     if isinstance(error, OSError) and error.strerror:
         return "os_error", f"{error.filename or 'reading or writing failed'}: {error.strerror}", FAILED
-    if isinstance(error, UnicodeEncodeError) and "surrogates not allowed" in error.reason:
-        # How Python passes on bytes of the command line that are no UTF-8.
-        return "usage", "an argument is not UTF-8 text; write it in UTF-8", USAGE
     return "internal_error", f"{type(error).__name__}: {error}; --debug shows where".replace("\n", " "), FAILED
 
 

@@ -17,7 +17,7 @@ from cli.context import current_place
 from cli.host_entry import gateway_entry, is_gateway, updated
 from cli.hosts import CLIENTS, Host, hosts
 from cli.output import FAILED, USAGE, Answer, Failure, answers, is_terminal, table
-from config.place import CONFIG_VARIABLE, Place
+from config.place import CONFIG_VARIABLE, Place, user_home
 
 SERVER = "memtomem"
 """The gateway's name in a client, and so a part of its tools' names there."""
@@ -101,7 +101,7 @@ def chosen_hosts(clients: Sequence[str], *, yes: bool) -> list[Host]:
 
 def found_hosts(env: Mapping[str, str]) -> list[Host]:
     """Clients that have been used here: their configuration or its folder exists."""
-    home = Path(env.get("HOME") or Path.home())
+    home = Path(user_home(env))
     return [
         host
         for host in hosts(env).values()
@@ -149,7 +149,7 @@ def gateway_command() -> str:
 
 def place_variables(place: Place) -> dict[str, str]:
     """What the gateway must be told to find this place; nothing for the usual one."""
-    usual = Place.from_environment({"HOME": os.environ.get("HOME") or str(Path.home())})
+    usual = Place.from_environment({"HOME": user_home(os.environ)})
     variables = {} if place.home == usual.home else {"MEMTOMEM_STM_HOME": str(place.home)}
     if place.config_file != place.home / "stm_proxy.json":
         variables[CONFIG_VARIABLE] = str(place.config_file)

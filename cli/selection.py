@@ -14,6 +14,7 @@ from cli.asking import ASK_SECONDS, must_run, on_bus
 from cli.context import current_place, usable_settings
 from cli.output import Answer, Failure, answers, table
 from cli.selection_replay import TOP, Quality, replay
+from config.load import load_settings
 from config.place import Place
 
 
@@ -45,10 +46,13 @@ def replay_logs(logs: tuple[Path, ...]) -> Answer:
       mms selection replay
       mms selection replay --json --log ~/.memtomem/bus/selection_log.jsonl.1
     """
-    active = _path(current_place())
+    place = current_place()
+    active = _path(place)
     paths = list(logs) or _all(active)
     if not paths:
-        raise Failure("no_data", f"there is no selection log {active}; set selection_telemetry.enabled to true")
+        on = load_settings(place).settings.proxy.selection_telemetry.enabled
+        fix = "the first call of an MCP client makes it" if on else "set selection_telemetry.enabled to true"
+        raise Failure("no_data", f"there is no selection log {active}; {fix}")
     with ExitStack() as opened:
         try:
             found = replay([opened.enter_context(path.open("rb")) for path in paths])

@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 
 from actors.telemetry.messages import Table
-from cli.output import printable, table
+from cli.output import count, printable, printable_lines, table
+
+PLAN = ("explain_key", "explain_value")
+"""The columns of EXPLAIN, whose values are drawings."""
 
 
 def rendered(found: Table, shape: str) -> str:
@@ -27,6 +30,8 @@ def rendered(found: Table, shape: str) -> str:
         return out.getvalue().rstrip("\n")
     if not found.columns:
         return ""
+    if found.columns == PLAN:
+        return "\n\n".join(printable_lines(str(plan)) for _, plan in rows)
     return table([printable(column) for column in found.columns], [[_text(value) for value in row] for row in rows])
 
 
@@ -34,9 +39,15 @@ def notes(found: Table, max_rows: int) -> str:
     """What a reader of the rows should know."""
     said = []
     if found.truncated:
-        said.append(f"There are more rows than shown (--max-rows {max_rows}).")
+        shown = len(msgspec.json.decode(found.rows.data, type=list[msgspec.Raw]))
+        limit = (
+            f"--max-rows {max_rows}"
+            if shown == max_rows
+            else "an answer has at most 32 MiB; --output FILE --format parquet has no limit"
+        )
+        said.append(f"There are more rows than the {shown:,} shown ({limit}).")
     if found.pending:
-        said.append(f"{found.pending} events are recorded and not in the store yet.")
+        said.append(f"{count(found.pending, 'event')} recorded and not in the store yet.")
     return "\n".join(said)
 
 

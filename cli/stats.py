@@ -74,9 +74,11 @@ def stats(since: str, until: str, tool: str, server: str, by: str, limit: int, p
     savings = found["savings"]
     dollars = savings["saved_tokens"] * price / 1_000_000
     pending = max(part.pop("pending") for part in found.values())
-    talk = [f"{pending} events are recorded and not counted yet."] if pending else []
-    if not savings["calls"] and (tool or server or begin or end):
-        talk.append(f"No call is recorded of that; `mms stats --by {'server' if server else 'tool'}` shows what there is.")
+    talk = [f"{count(pending, 'event')} recorded and not counted yet."] if pending else []
+    if not savings["calls"] and not found["surfacing"]["opportunities"]["total"] and (tool or server or begin or end):
+        talk.append(
+            f"No call is recorded of that; `mms stats --by {'server' if server else 'tool'}` shows what there is."
+        )
     if target is not None:
         plots.picture(savings["groups"], HEADINGS[by], target)
         talk.append(f"drew {target}")
@@ -110,7 +112,8 @@ def _page(found: Mapping[str, Row], dollars: float, price: float) -> str:
         parts.append(table(headings, rows))
     if latency["servers"]:
         parts.append(_upstreams(latency["servers"]))
-    decisions = found["surfacing"]["calls_by_decision"]
+    # What `mms hook` asks for is no call.
+    decisions = found["surfacing"]["calls_by_decision"] or found["surfacing"]["opportunities"]["by_decision"]
     if decisions:
         reasons = [(name or "-", f"{n:,}", meaning(name)) for name, n in decisions.items()]
         parts.append(table(("SURFACING", "CALLS", "MEANS"), reasons))
@@ -120,6 +123,7 @@ def _page(found: Mapping[str, Row], dollars: float, price: float) -> str:
 def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tuple[str, str]]:
     savings, surfacing, progressive = found["savings"], found["surfacing"], found["progressive"]
     answered = savings["live"] + savings["cached"]
+    later = progressive["follow_up_payload_chars"]
     lines = [
         ("calls", f"{savings['calls']:,} ({savings['live']:,} live, {savings['cached']:,} cached, "
                   f"{savings['failed']:,} failed)"),
@@ -129,9 +133,11 @@ def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tu
         ("cache", f"{_percent(savings['cached'] / answered)} of the answers" if answered else "-"),
         ("latency", _latency(savings["latency_ms"])),
         ("our share", _latency(savings["own_ms"])),
-        ("read on", f"{_percent(progressive['follow_up_rate'])} of {count(progressive['responses'], 'shortened response')}; "
+        ("read on", f"{_percent(progressive['follow_up_rate'])} of "
+                    f"{count(progressive['responses'], 'shortened response')}; "
                     f"{_percent(progressive['mean_coverage'])} of their text was delivered in all"
                     if progressive["responses"] else "-"),
+        *([("read later", f"{later:,} characters of them, not taken off what was saved")] if later else []),
         ("surfaced", f"{count(surfacing['memories_shown'], 'memory', 'memories')} in "
                      f"{count(surfacing['events_total'], 'response')}"),
         ("rated", f"{count(surfacing['total_feedback'], 'time')}, helpful {_percent(surfacing['helpful_ratio'])}"

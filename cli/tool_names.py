@@ -1,4 +1,4 @@
-"""Tools as people name them: as clients see them (`fs__read_file`), as statistics do (`filesystem__read_file`), or bare."""
+"""Tools as people name them: like clients (`fs__read_file`), like statistics (`filesystem__read_file`), or bare."""
 
 from __future__ import annotations
 

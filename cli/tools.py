@@ -6,13 +6,15 @@ from fnmatch import fnmatchcase
 
 import click
 
-from actors.upstream.messages import ToolEntry
+from actors.upstream.messages import ServerState, ToolEntry
 from cli.asking import on_cluster
 from cli.catalogue import catalogue_when, is_settled
 from cli.context import current_place
 from cli.output import Answer, answers, printable, table
 
 SUMMARY_CHARS = 70
+NO_SUCH = "There is no such tool; `mms tools` lists all."
+NONE = "There are no tools; `mms add` adds a server."
 
 
 @click.command()
@@ -29,7 +31,16 @@ def tools(pattern: str) -> Answer:
     """
     catalogue = on_cluster(current_place(), lambda bus: catalogue_when(bus, is_settled, "the servers"))
     found = [tool for tool in catalogue.tools if _fits(tool.name, pattern)]
-    withheld = [tool for tool in catalogue.withheld if _fits(tool.tool, pattern)]
+    prefixes = {server.name: server.prefix for server in catalogue.servers}
+    missing = [
+        server
+        for server in catalogue.servers
+        if server.state not in ("ready", "disabled") and _fits(f"{server.prefix}__", pattern)
+    ]
+    withheld = [
+        tool for tool in catalogue.withheld if _fits(_composed(prefixes.get(tool.server, ""), tool.tool), pattern)
+    ]
+    aliased = any(tool.alias_of for tool in found)
     return Answer(
         data={
             "tools": [_data(tool) for tool in found],
@@ -38,18 +49,32 @@ def tools(pattern: str) -> Answer:
                 for tool in withheld
             ],
         },
-        text=table(("TOOL", "SERVER", "DESCRIPTION"), [(tool.name, tool.server, _summary(tool)) for tool in found])
+        text=table(
+            ("TOOL", "SERVER", *(("REAL NAME",) if aliased else ()), "DESCRIPTION"),
+            [(tool.name, tool.server, *((tool.tool,) if aliased else ()), _summary(tool)) for tool in found],
+        )
         if found
         else "",
-        talk="\n".join(printable(f"withheld: {w.server} {w.tool} ({w.reason}) {w.detail}") for w in withheld)
-        if found or withheld
-        else "There is no such tool." if pattern else "There are no tools; `mms add` adds a server.",
+        talk="\n".join([
+            *(printable(f"withheld: {w.server} {w.tool} ({w.reason}) {w.detail}") for w in withheld),
+            *map(_silent, missing),
+            *([] if found or withheld or missing else [NO_SUCH if pattern else NONE]),
+        ]),
     )  # fmt: skip
+
+
+def _silent(server: ServerState) -> str:
+    """Why the tools of a server may be missing."""
+    return printable(f"{server.name} is {server.state}{f': {server.error}' if server.error else ''}; `mms health`")
 
 
 def _fits(name: str, pattern: str) -> bool:
     name, pattern = name.casefold(), pattern.casefold()
     return fnmatchcase(name, pattern) if any(mark in pattern for mark in "*?[") else pattern in name
+
+
+def _composed(prefix: str, tool: str) -> str:
+    return f"{prefix}__{tool}" if prefix else tool
 
 
 def _summary(tool: ToolEntry) -> str:

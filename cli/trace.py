@@ -15,8 +15,8 @@ from cli.analytics import trace as ask_trace
 from cli.context import current_place
 from cli.decisions import meaning
 from cli.logs import Line, lines_of_trace, rendered
-from cli.output import Answer, Cell, Failure, answers, printable, style, table
-from cli.period import instant_of, local, window_around
+from cli.output import Answer, Cell, Failure, answers, count, printable, style, table
+from cli.period import local, period, window_around
 from cli.tool_names import HELP, recorded
 
 LABELS = {
@@ -65,11 +65,9 @@ def trace(trace_id: str, last: bool, failed: bool, at: str, since: str, tool: st
 
 def _list(*, failed: bool, at: str, since: str, tool: str, server: str, limit: int) -> Answer:
     now = datetime.now(UTC)
-    begin, end = window_around(at, now) if at else (instant_of(since, now), "")
+    begin, end = window_around(at, now) if at else period(since, "", now)
     place = current_place()
-    wanted = FindCalls(
-        since=begin, until=end, tool=recorded(place, tool), server=server, failed=failed, limit=limit
-    )
+    wanted = FindCalls(since=begin, until=end, tool=recorded(place, tool), server=server, failed=failed, limit=limit)
     found = find_calls(place, wanted)
     rows = [
         (local(row["ts"]), row["trace_id"], row["tool"], _outcome(row), f"{row['total_ms']:,.1f} ms")
@@ -78,14 +76,15 @@ def _list(*, failed: bool, at: str, since: str, tool: str, server: str, limit: i
     talk = []
     if not rows:
         what = "No call failed" if failed else "There was no call"
-        narrowed = tool or server
-        talk.append(f"{what} {'then' if begin else 'yet'}{' of that; `mms trace` lists all' if narrowed else ''}.")
+        where = f" of {tool or server}" if tool or server else ""
+        hint = "; `mms trace` alone lists the latest of all" if where else ""
+        talk.append(printable(f"{what}{where} {'then' if begin else 'yet'}{hint}."))
     elif found["found"] > len(rows):
         talk.append(f"{found['found'] - len(rows):,} more; --limit shows them.")
     if rows:
         talk.append("`mms trace ID` shows one of them; the beginning of the id is enough.")
     if found["pending"]:
-        talk.append(f"{found['pending']} events are recorded and not counted yet.")
+        talk.append(f"{count(found['pending'], 'event')} recorded and not counted yet.")
     return Answer(
         data={"since": begin, "until": end, **found},
         text=table(("TIME", "TRACE", "TOOL", "OUTCOME", "TOOK"), rows) if rows else "",

@@ -14,6 +14,7 @@ from config.read import json_type
 
 Entry = dict[str, Any]
 
+BUILTIN = "builtin"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -26,6 +27,8 @@ def insert(document: dict[str, Any], name: str, entry: Entry) -> dict[str, Any]:
     servers = servers_of(document)
     if name in servers:
         raise Failure("already_exists", f"{name} exists already; remove it first, or choose another name")
+    if name == BUILTIN:
+        raise Failure("bad_name", f"{name} is what statistics call the tools of the host (mms hook); choose another")
     if fault := prefix_fault(entry["prefix"], alone=not servers):
         raise Failure("bad_prefix", f"the prefix {entry['prefix']!r} {fault} (--prefix)")
     for other, present in servers.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from config.read import read_file
 from config.schema_upstream import UpstreamSettings
 
 ROOT = "upstream_servers"
+_CONSEQUENCE = re.compile(r"[;.] (?:[^;]* is used|[^;.]* is left out)$")
+"""What follows from a wrong value that stands in the file, and not from one that is refused."""
 
 
 @click.command("show", short_help="Every key of one upstream server.")
@@ -159,4 +162,4 @@ def _refuse_new_errors(place: Place, before: dict[str, Any], after: dict[str, An
 
     known = errors(before)
     if new := [message for message in errors(after) if message not in known]:
-        raise Failure("bad_value", f"nothing was changed: {new[0]}")
+        raise Failure("bad_value", f"nothing was changed: {_CONSEQUENCE.sub('', new[0])}")

@@ -88,6 +88,10 @@ def add_command(probe: Probe | None) -> click.Command:
         """
         if not NAME.fullmatch(name):
             raise Failure("usage", f"{printable(name)}: a name is letters, digits, '.', '_' and '-', 64 at most", USAGE)
+        if url and (env or cwd):
+            raise click.UsageError("--env and --cwd are for a program; an address takes --header")
+        if not url and headers:
+            raise click.UsageError("--header belongs to --url; a program takes --env")
         entry = {
             "prefix": prefix_from(name) if prefix is None else prefix,
             **_connection(words, command, arguments, url, transport),
@@ -106,7 +110,7 @@ def add_command(probe: Probe | None) -> click.Command:
         said = [f"added {name} to {place.config_file}"]
         said += not_shown(load_settings(place))
         if no_check or probe is None:
-            said.append("not checked: its tools show in `mms tools` once a client is connected")
+            said.append("not checked; `mms tools` starts it and shows its tools")
         said += [
             f"{where} is stored in the file as it is; '${{{variable}}}' would keep it in the environment"
             for where, variable in plain_secrets(entry)
@@ -264,6 +268,8 @@ def _connection(
             raise click.UsageError(f"--args cannot be read: {str(error).lower()}") from None
     if bool(words) == bool(url):
         raise click.UsageError("give a program (`-- COMMAND ARG...`) or an address (--url), one of them")
+    if words and not words[0].strip():
+        raise click.UsageError("the program is empty; give `-- COMMAND ARG...`")
     if words:
         if transport not in (None, "stdio"):
             raise click.UsageError(f"--transport {transport} needs --url")
@@ -291,8 +297,8 @@ def not_shown(loaded: Loaded) -> list[str]:
     """A line that says why no tools are shown at all; nothing when they are."""
     if loaded.settings.proxy.enabled:
         return []
-    cause = '"enabled" is false' if "enabled" in loaded.settings.stated else "no upstream in it can be used"
-    return [f"no tools are shown: {cause} in the configuration; `mms config validate` says more"]
+    cause = '"enabled" is false' if "enabled" in loaded.settings.stated else "it has no upstream that can be used"
+    return [f"no tools are shown: in the configuration, {cause}; `mms config validate` says more"]
 
 
 def _styled(state: str) -> Cell | str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
 from bus.errors import ConfigError
+from config.place import user_home
 from config.schema_tls import TlsSettings
 from config.schema_upstream import UpstreamSettings
 
@@ -70,7 +70,7 @@ def expand(text: str, env: Mapping[str, str], where: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[0] == "~":
-            return env.get("HOME") or str(Path.home())
+            return user_home(env)
         if match[0].startswith("$$"):
             return match[0][1:]
         variable, default = match[1], match[2]

@@ -96,6 +96,22 @@ class Place:
                 private_directory(directory)
 
 
+def user_home(env: Mapping[str, str]) -> str:
+    """The user's home; as the system has it where an environment does not say, such as a service's.
+
+    Raises:
+        ConfigError: the system does not know it either (a container under a number of its own).
+    """
+    if home := env.get("HOME"):
+        return home
+    import pwd  # a gateway with a HOME starts without it
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise ConfigError(f"HOME is not set, and the system knows no home of user {os.getuid()}; set HOME") from None
+
+
 def private_directory(path: Path) -> None:
     """Makes `path` a directory of ours with mode 0700.
 
@@ -106,7 +122,9 @@ def private_directory(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.lstat()
     except OSError as error:
-        raise ConfigError(f"cannot use the directory {path}: {error.strerror}") from None
+        # A file in its place is reported as "File exists", which says less than is known.
+        cause = "it is a file" if os.path.isfile(path) else error.strerror
+        raise ConfigError(f"cannot use the directory {path}: {cause}") from None
     if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
         # A linked home (~/.memtomem on another disk) is the user's own choice; its target must be the user's too.
         found = path.stat()
@@ -118,7 +136,7 @@ def private_directory(path: Path) -> None:
 
 def _absolute(text: str, env: Mapping[str, str]) -> Path:
     if text == "~" or text.startswith("~/"):
-        text = (env.get("HOME") or str(Path.home())) + text[1:]
+        text = os.path.join(user_home(env), text[2:])
     return Path(os.path.abspath(text))
 
 

@@ -153,8 +153,8 @@ def progressive(report: Row, pending: int) -> str:
     ]
     tools = (
         f"{printable(row['tool'])}: {row['responses']:,} responses, follow-up rate {_percent(row['follow_up_rate'])}, "
-        f"{_number(row['mean_served_chars'])} of {_number(row['mean_total_chars'])} characters served, "
-        f"coverage {_percent(row['mean_coverage'])}"
+        f"{_number(row['mean_served_chars'])} characters served (repeats included), "
+        f"coverage {_percent(row['mean_coverage'])} of {_number(row['mean_total_chars'])}"
         for row in report["tools"]
     )
     return "\n".join(lines + _section("By tool", tools) + _pending(pending))

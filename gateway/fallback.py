@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import re
 import secrets
 from collections import OrderedDict
 
@@ -12,6 +14,7 @@ MAX_ENTRIES = 200
 KEY_PREFIX = "local-"
 TAIL_SHARE = 0.25
 NOTE_CHARS = 220
+LONGEST_NAMED = 60
 CHARS_PER_TOKEN = 1
 """The cautious end of every script: without the compressor nobody estimates, and the budget is a promise."""
 
@@ -40,13 +43,23 @@ class Fallback:
         )
         return text[:head] + note + (text[end:] if tail else "")
 
-    def read(self, key: str, offset: int, limit: int | None, max_chars: int) -> str | None:
-        """A page of an original; `None` for a key that is not here."""
+    def read(self, key: str, offset: int, limit: int | None, max_chars: int, find: str = "") -> str | None:
+        """A page of an original; `None` for a key that is not here.
+
+        Args:
+            find: words that the page is to hold, instead of beginning at `offset`.
+        """
         text = self._texts.get(key)
         if text is None:
             return None
         self._texts.move_to_end(key)
         room = max(1, min(limit or max_chars, max_chars) - NOTE_CHARS)
+        if find.strip():
+            place = _place(text, find.strip())
+            if place is None:
+                named = json.dumps(find.strip()[:LONGEST_NAMED])
+                return f"[find: nothing matches {named} in {len(text)} characters]"
+            offset = max(0, place - room // 4)
         end = min(len(text), offset + room)
         left = len(text) - end
         footer = f"\n---\n[progressive: chars={offset}-{end}/{len(text)} | remaining={left} | has_more={left > 0}]"
@@ -63,3 +76,12 @@ class Fallback:
                 _, old = self._texts.popitem(last=False)
                 self._bytes -= len(old.encode("utf-8", "surrogatepass"))
         return key
+
+
+def _place(text: str, words: str) -> int | None:
+    """Where the words stand together, else the longest of them alone."""
+    for wanted in (words, max(words.split(), key=len)):
+        found = re.search(re.escape(wanted), text, re.IGNORECASE)
+        if found is not None:
+            return found.start()
+    return None

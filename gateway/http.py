@@ -17,6 +17,7 @@ from bus.errors import ConfigError
 from config.place import Place
 from gateway.http_app import PATH, HttpEdge
 from gateway.http_guard import Guard, is_loopback
+from gateway.http_patience import PatientProtocol
 from gateway.http_token import http_token
 from gateway.main import DRAIN_SECONDS, joined, stop_on_signals
 
@@ -66,7 +67,7 @@ async def _serve(place: Place, start_cluster: Callable[[], None], listener: sock
         server = _Server(
             uvicorn.Config(
                 edge.app,
-                http="h11",
+                http=PatientProtocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,

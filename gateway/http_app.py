@@ -227,13 +227,20 @@ class HttpEdge:
 
     def _begin(self) -> str:
         if len(self._clients) >= MAX_SESSIONS:
-            raise Refused(503, jsonrpc.INTERNAL_ERROR, f"more than {MAX_SESSIONS} sessions; try again later")
+            self._make_room()
         id_ = secrets.token_urlsafe(24)
         client = Client(self._shelf)
         session = Session(f"{self._name}-{secrets.token_hex(4)}", client.send)
         self._clients[id_] = client, session
         self._protocol.open(session)
         return id_
+
+    def _make_room(self) -> None:
+        """Ends the session that has been silent for longest: many clients leave without a goodbye."""
+        silent = [(client.seen, id_) for id_, (client, _) in self._clients.items() if not client.busy]
+        if not silent:
+            raise Refused(503, jsonrpc.INTERNAL_ERROR, f"{MAX_SESSIONS} sessions are in use; try again later")
+        self._end(min(silent)[1])
 
     def _session_id(self, request: Request) -> str:
         id_ = request.headers.get(SESSION_HEADER)

@@ -184,6 +184,10 @@ class Protocol:
             error = jsonrpc.error_object(jsonrpc.INVALID_PARAMS, "params must be an object")
             session.send(jsonrpc.error(id_, error))
             return
+        if id_ in session.in_flight:  # the earlier one could be neither cancelled nor answered apart from this
+            error = jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "a request with this id is still open")
+            session.send(jsonrpc.error(id_, error))
+            return
         if len(session.in_flight) >= MAX_IN_FLIGHT:
             error = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, f"more than {MAX_IN_FLIGHT} requests in flight")
             session.send(jsonrpc.error(id_, error))
@@ -200,9 +204,9 @@ class Protocol:
             session.progressed(params)
         elif method == "notifications/cancelled" and params[:1] == b"{":
             raw = jsonrpc.members(params).get("requestId")
-            task = session.in_flight.get(bytes(raw)) if raw is not None else None
+            task = session.in_flight.pop(bytes(raw), None) if raw is not None else None
             if task is not None:
-                task.cancel()  # a cancelled request is never answered
+                task.cancel()  # a cancelled request is never answered, and its id is free again
 
     async def _answer(self, session: Session, request: Request) -> None:
         try:

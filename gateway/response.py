@@ -110,6 +110,8 @@ def assemble(
             meta = result_meta(bytes(value), stateless)
             if meta is not None:
                 parts[key] = msgspec.Raw(meta)
+        elif key == "isError" and bytes(value) not in (b"true", b"false"):
+            parts[key] = bool(jsonrpc.value(value))  # clients refuse anything else
         else:
             parts[key] = value
     content = parts.setdefault("content", [])
@@ -144,7 +146,10 @@ def _content(
         return [_own_block(bytes(raw).decode("utf-8", "replace"))]  # clients refuse anything but a list
     made: list[object] = [_own_block(before)] if before is not None else []
     for position, block in enumerate(blocks):
-        made.append(_block(block, texts.get(position), regular=regular))
+        if bytes(block)[:1] == b"{":
+            made.append(_block(block, texts.get(position), regular=regular))
+        elif bytes(block) != b"null":  # clients refuse anything but objects
+            made.append(_own_block(bytes(block).decode("utf-8", "replace")))
     if after is not None:
         made.append(_own_block(after))
     return made
@@ -155,10 +160,7 @@ def _block(raw: msgspec.Raw, text: str | None, *, regular: bool) -> object:
     block whose text is missing or no string)."""
     if text is None and regular and b"null" not in bytes(raw):
         return raw
-    try:
-        members = jsonrpc.members(raw)
-    except msgspec.MsgspecError:
-        return raw
+    members = jsonrpc.members(raw)
     parts: dict[str, object] = {key: value for key, value in members.items() if bytes(value) != b"null"}
     if text is not None:
         parts["text"] = safe(text)

@@ -252,7 +252,8 @@ class OwnTools:
     async def _read_more(self, asked: _ReadMore, session: str) -> tuple[str | bool, ...]:
         max_chars, max_tokens = self._budget()
         if asked.key.startswith(KEY_PREFIX):
-            kept = self._pipeline.fallback.read(asked.key, asked.offset, asked.limit, min(max_chars, max_tokens))
+            most = min(max_chars, max_tokens)
+            kept = self._pipeline.fallback.read(asked.key, asked.offset, asked.limit, most, asked.find or "")
             if kept is not None:
                 return kept, False
         request = ReadMore(

@@ -11,12 +11,14 @@ import math
 import string
 from dataclasses import dataclass
 
-_CLASSES: tuple[tuple[bytes, float], ...] = (
+_ASCII: tuple[tuple[bytes, float], ...] = (
     (string.ascii_lowercase.encode(), 0.155),
     (b" ", 0.22),
     (string.ascii_uppercase.encode(), 0.32),
     (string.digits.encode(), 0.82),
     (b"\n\t\r", 0.9),  # with the indentation behind it
+)
+_BEYOND: tuple[tuple[bytes, float], ...] = (
     (bytes(range(0x80, 0xC0)), 0.0),  # continuation bytes: the lead byte pays for the character
     (bytes(range(0xC0, 0xE0)), 0.9),  # Latin with accents, Greek, Cyrillic, Hebrew, Arabic
     (bytes(range(0xE0, 0xF0)), 1.0),  # Hangul, CJK, kana, Indic scripts, typographic signs
@@ -45,7 +47,8 @@ def cost(text: str) -> float:
         data = data.replace(b"  ", b"")
         total = (spread - len(data)) * _SPACE_IN_RUN
     left = len(data)
-    for members, weight in _CLASSES:
+    # What there is most of goes first, so that later passes are short.
+    for members, weight in _ASCII if text.isascii() else _BEYOND + _ASCII:
         if not left:
             return total
         data = data.translate(None, members)

@@ -28,9 +28,9 @@ Summarise = Callable[[Task], Draft | str]
 """A summary from elsewhere that fits the task's budget, or why there is none, in a word or two."""
 
 
-def soft_target(text: str, budget: Budget) -> Budget:
-    """The share of the budget that a long text should need; never above the budget."""
-    share = Budget.of(text).scaled(SOFT_SHARE)
+def soft_target(size: Budget, budget: Budget) -> Budget:
+    """The share of its own size that a long text should end up with; never above the budget."""
+    share = size.scaled(SOFT_SHARE)
     return budget.capped(Budget(max(share.chars, SOFT_LEAST.chars), max(share.tokens, SOFT_LEAST.tokens)))
 
 
@@ -55,19 +55,18 @@ def shorten(task: Task, raw_kind: Kind, summarise: Summarise | None = None) -> D
 
 
 def _auto(task: Task) -> Draft:
-    if task.kind in (Kind.JSON, Kind.NDJSON):
-        data = structured.document(task.text)
-        if data is not None:
-            form = structured.columnar(data, task.budget.chars)
-            if form is not None and task.budget.fits(form):
-                return Draft(form, complete=True, path="columnar")
-            draft = embedded.embedded(task, data, _auto)
-            if draft is not None:
-                return replace(draft, path="truncate")
-            draft = structured.listing(task, data)
-            if draft is not None:
-                sampled = data[:1] == b"[" or "whole" in draft.said
-                return replace(draft, path="schema_pruning" if sampled else "extract_fields")
+    data = task.document
+    if data is not None:
+        form = structured.columnar(data, task.budget.chars)
+        if form is not None and task.budget.fits(form):
+            return Draft(form, complete=True, path="columnar")
+        draft = embedded.embedded(task, data, _auto)
+        if draft is not None:
+            return replace(draft, path="truncate")
+        draft = structured.listing(task, data)
+        if draft is not None:
+            sampled = data[:1] == b"[" or "whole" in draft.said
+            return replace(draft, path="schema_pruning" if sampled else "extract_fields")
     special = _SPECIAL.get(task.kind)
     if special is not None:
         draft = special(task)
@@ -79,7 +78,7 @@ def _auto(task: Task) -> Draft:
 def _named(name: str, task: Task, raw_kind: Kind) -> Draft:
     """A strategy that was asked for; where the text is not of its kind, `truncate`, which the path shows."""
     draft: Draft | None = None
-    data = structured.document(task.text) if task.kind in (Kind.JSON, Kind.NDJSON) else None
+    data = task.document
     if name == "schema_pruning" and data is not None:
         draft = structured.schema_pruning(task, data)
     elif name == "extract_fields" and data is not None:

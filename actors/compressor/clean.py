@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import re2
 
 from actors.compressor import jsontext
-from actors.compressor.detect import Kind
+from actors.compressor.detect import Kind, Seen
 from actors.compressor.html import to_markdown
 from actors.compressor.messages import Cleaning
 
@@ -56,15 +56,13 @@ class Cleaned:
     dropped: tuple[str, ...] = ()
 
 
-def clean(text: str, kind: Kind, switches: Cleaning) -> Cleaned:
+def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
     """Runs the steps that fit the kind of text and that are switched on."""
+    kind = seen.kind
     if not switches.enabled:
         return Cleaned(text, kind)
-    if kind is Kind.JSON:
-        return Cleaned(jsontext.minify(text) or text, kind)
-    if kind is Kind.NDJSON:
-        lines = jsontext.parse_lines(text)
-        return Cleaned(text if lines is None else b"\n".join(lines).decode(), kind)
+    if seen.document is not None:
+        return Cleaned(seen.document.decode() if kind is Kind.JSON else jsontext.lines(seen.document), kind)
     dropped: list[str] = []
 
     def step(name: str, after: str) -> str:

@@ -6,8 +6,10 @@ that fails.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import msgspec
 
@@ -15,7 +17,7 @@ from actors.compressor import jsontext, note
 from actors.compressor.budget import Budget, cost, estimate_tokens
 from actors.compressor.choose import Summarise, clamp, head, shorten, soft_target
 from actors.compressor.clean import Cleaned, clean
-from actors.compressor.detect import Kind, detect
+from actors.compressor.detect import Kind, Seen, look
 from actors.compressor.messages import Compress, Compressed, Policy
 from actors.compressor.note import Ticket
 from actors.compressor.pages import valid
@@ -58,7 +60,7 @@ class _Block:
     """One text on its way. `out` is `None` while it stays as it came."""
 
     raw: str
-    kind: Kind | None = None
+    seen: Seen | None = None
     cleaned: Cleaned | None = None
     out: str | None = None
     path: str = "none"
@@ -72,6 +74,18 @@ class _Block:
     @property
     def source(self) -> str:
         return self.raw if self.cleaned is None else self.cleaned.text
+
+    @cached_property
+    def size(self) -> Budget:
+        return Budget.of(self.raw)
+
+    @cached_property
+    def source_size(self) -> Budget:
+        return self.size if self.source is self.raw else Budget.of(self.source)
+
+    @property
+    def light_tokens(self) -> float:
+        return self.size.tokens if self.out is None else cost(self.out)
 
 
 @dataclass
@@ -109,8 +123,8 @@ def plan(request: Compress, issue: Issue, summarise: Summarise | None = None) ->
         _add_structured_note(response)
     originals = [block.original for block in response.blocks if block.original is not None] + response.originals
     keys = tuple(dict.fromkeys(original.ticket.key for original in originals))
-    whole = _reply([_Block(text) for text in texts], structured, True, store_failed=True)
-    return Plan(_reply(response.blocks, structured, response.keep_structured, keys), tuple(originals), whole)
+    reply = _reply(response.blocks, structured, response.keep_structured, keys)
+    return Plan(reply, tuple(originals), _whole(reply))
 
 
 def _structured_only(request: Compress, issue: Issue, budget: Budget, summarise: Summarise | None) -> Plan:
@@ -141,17 +155,18 @@ def _lighten(block: _Block, response: _Response) -> None:
     if len(block.raw) <= policy.untouched_chars:
         return
     safe = valid(block.raw)
-    block.kind = detect(safe)
+    block.seen = look(safe)
     if policy.strategy == "progressive" and len(block.raw) > policy.progressive.chunk_size:
         return
-    block.cleaned = clean(safe, block.kind, policy.cleaning)
-    text = block.cleaned.text
+    block.cleaned = clean(safe, block.seen, policy.cleaning)
+    text, tokens = block.cleaned.text, block.source_size.tokens
     original = None
     if block.cleaned.dropped:
         ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
-        text = f"{text}\n{note.shortened('cleaned, ' + ', '.join(block.cleaned.dropped), ticket)}"
+        beside = f"\n{note.shortened('cleaned, ' + ', '.join(block.cleaned.dropped), ticket)}"
+        text, tokens = text + beside, tokens + cost(beside)
         original = Original(block.raw, ticket)
-    if cost(text) <= (1 - LEAST_SAVING) * cost(block.raw) and len(text) <= len(block.raw):
+    if tokens <= (1 - LEAST_SAVING) * block.size.tokens and len(text) <= len(block.raw):
         block.out, block.path, block.original = text, "clean", original
 
 
@@ -210,7 +225,7 @@ def _settle_texts(response: _Response) -> None:
     ]
     if not progressive and _fit([block.light for block in blocks], response.budget):
         return
-    shares = _shares([block.light for block in blocks], response.budget)
+    shares = _shares(blocks, response.budget)
     if len(blocks) > 1 and any(
         _too_small(share, block, response.budget) for share, block in zip(shares, blocks, strict=True)
     ):
@@ -228,12 +243,12 @@ def _too_small(share: float, block: _Block, budget: Budget) -> bool:
     return small and not room.fits(block.light)
 
 
-def _shares(texts: list[str], budget: Budget) -> list[float]:
+def _shares(blocks: list[_Block], budget: Budget) -> list[float]:
     """How the budget is shared out: a text that needs less than an equal share gets what it needs, and leaves the rest
     to the others. Each share is of characters and tokens alike."""
-    needs = [max(len(text) / budget.chars, cost(text) / budget.tokens) for text in texts]
-    shares = [0.0] * len(texts)
-    left, waiting = 1.0, sorted(range(len(texts)), key=lambda at: needs[at])
+    needs = [max(len(block.light) / budget.chars, block.light_tokens / budget.tokens) for block in blocks]
+    shares = [0.0] * len(blocks)
+    left, waiting = 1.0, sorted(range(len(blocks)), key=lambda at: needs[at])
     while waiting:
         at = waiting.pop(0)
         # The margin keeps a text that fits its share exactly from failing on a rounded sum.
@@ -246,14 +261,16 @@ def _shorten(block: _Block, room: Budget, response: _Response) -> None:
     """Replaces a text by a draft that fits `room`, note included, and that is not larger than the text."""
     policy = response.policy
     ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
-    room = room.capped(Budget.of(block.raw))
+    room = room.capped(block.size)
     safe = valid(block.raw)
-    raw_kind = block.kind or detect(safe)
+    seen = block.seen or look(safe)
+    raw_kind = seen.kind
     kind, source = (block.cleaned.kind, block.cleaned.text) if block.cleaned is not None else (raw_kind, safe)
     whole = policy.strategy == "progressive"
     # A slice and a table of contents say themselves how to read on; everything else leaves room for a note.
     budget = room if whole or policy.strategy == "selective" else room.minus(note.widest(ticket))
-    task = Task(safe, source, kind, budget, soft_target(source, budget), response.query, policy, ticket.key, ticket.ttl)
+    soft = soft_target(block.source_size, budget)
+    task = Task(safe, source, kind, budget, soft, response.query, policy, ticket.key, ticket.ttl, seen.document)
     draft = (
         replace(contents.progressive(task, raw_kind), path="progressive")
         if whole
@@ -322,12 +339,24 @@ def _fit(texts: list[str], budget: Budget) -> bool:
     return sum(map(len, texts)) <= budget.chars and sum(map(cost, texts)) <= budget.tokens
 
 
-def _reply(
-    blocks: list[_Block], structured: str, keep_structured: bool, keys: tuple[str, ...] = (), store_failed: bool = False
-) -> Compressed:
+def _whole(reply: Compressed) -> Compressed:
+    """The reply where nothing could be stored: everything as it came."""
+    return msgspec.structs.replace(
+        reply,
+        texts=(None,) * len(reply.texts),
+        keep_structured=True,
+        strategy="none",
+        keys=(),
+        cleaned_chars=reply.original_chars,
+        delivered_chars=reply.original_chars,
+        delivered_tokens=reply.original_tokens,
+        store_failed=True,
+    )
+
+
+def _reply(blocks: list[_Block], structured: str, keep_structured: bool, keys: tuple[str, ...] = ()) -> Compressed:
     paths = list(dict.fromkeys(block.path for block in blocks if block.path != "none"))
-    copy = structured if keep_structured else ""
-    delivered = [block.light for block in blocks]
+    copied = estimate_tokens(structured)
     return Compressed(
         texts=tuple(None if block.out is None else Blob.of(block.out) for block in blocks),
         keep_structured=keep_structured,
@@ -335,8 +364,7 @@ def _reply(
         keys=keys,
         original_chars=sum(len(block.raw) for block in blocks) + len(structured),
         cleaned_chars=sum(len(block.source) for block in blocks) + len(structured),
-        delivered_chars=sum(map(len, delivered)) + len(copy),
-        original_tokens=sum(estimate_tokens(block.raw) for block in blocks) + estimate_tokens(structured),
-        delivered_tokens=sum(map(estimate_tokens, delivered)) + estimate_tokens(copy),
-        store_failed=store_failed,
+        delivered_chars=sum(len(block.light) for block in blocks) + keep_structured * len(structured),
+        original_tokens=sum(math.ceil(block.size.tokens) for block in blocks) + copied,
+        delivered_tokens=sum(math.ceil(block.light_tokens) for block in blocks) + keep_structured * copied,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 
 from actors.compressor import jsontext
@@ -40,11 +41,10 @@ _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
     r"^\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    r"|\d{10,13}(?:\.\d+)? )"
+    r"|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
 )
-_LEVEL = re.compile(
-    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+|^[IWEF]\d{4} "
-)
+_LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", "FATAL", "CRITICAL", "SEVERE", "level=")
+_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+")
 _REPORT = re.compile(
     r"^(?:=+ .{1,200} =+$|_{3,} .{1,200} _{3,}$|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)"
     r"|(?:not )?ok \d+|--- (?:PASS|FAIL)"
@@ -81,25 +81,47 @@ _TOP = re.compile(r"(?:\A|\n[ \t]*\n)# [^\n]+\n[ \t]*\n")
 _HIT_UNDER_PATH = re.compile(r"^\d{1,7}[:-]")
 
 
-def detect(text: str) -> Kind:
+@dataclass(frozen=True)
+class Seen:
+    """What a text is; of JSON the minified document, of lines of JSON as one array."""
+
+    kind: Kind
+    document: bytes | None = None
+
+
+def look(text: str) -> Seen:
     """The kind of a text. Linear in the sample, apart from one strict parse of what starts like JSON."""
     head = text[:_SAMPLE_CHARS].lstrip("\ufeff \t\r\n")
     if head[:1] in ("{", "["):
-        if jsontext.parse(text) is not None:
-            return Kind.JSON
+        document = jsontext.parse(text)
+        if document is not None:
+            return Seen(Kind.JSON, document)
         if jsontext.parse(head.split("\n", 1)[0]) is not None:
             if len(text) > _MOST_PARSED:
-                return Kind.LOG
-            if jsontext.parse_lines(text) is not None:
-                return Kind.NDJSON
+                return Seen(Kind.LOG)
+            document = jsontext.parse_lines(text)
+            if document is not None:
+                return Seen(Kind.NDJSON, document)
+    return Seen(_by_lines(text, head))
+
+
+def detect(text: str) -> Kind:
+    """The kind alone."""
+    return look(text).kind
+
+
+def _by_lines(text: str, head: str) -> Kind:
+    """The kind of a text that is no JSON, from samples of its lines."""
     if looks_like_html(head):
         return Kind.HTML
     lines = _sample(text)
     if not lines:
         return Kind.PROSE
     sample = "\n".join(lines)
-    if _HUNK.search(sample) and (
-        head.startswith(("diff ", "--- ", "Index: ")) or "\ndiff --git " in sample or "\n+++ " in sample
+    if (
+        "@@ -" in sample
+        and (head.startswith(("diff ", "--- ", "Index: ")) or "\ndiff --git " in sample or "\n+++ " in sample)
+        and _HUNK.search(sample)
     ):
         return Kind.DIFF
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
@@ -113,11 +135,12 @@ def detect(text: str) -> Kind:
         return Kind.GREP
     if sum(1 for line in lines if _REPORT.match(line)) >= max(2, 0.15 * count):
         return Kind.REPORT
-    if sum(1 for line in lines if _STAMP.match(line) or _LEVEL.search(line[:120])) >= 0.4 * count:
+    leveled = any(word in sample for word in _LEVELS)
+    if sum(1 for line in lines if _STAMP.match(line) or (leveled and _LEVEL.search(line[:120]))) >= 0.4 * count:
         return Kind.LOG
-    if sum(1 for line in lines if _FRAME.search(line)) >= 0.4 * count:
+    if sum(1 for line in lines if _FRAME.match(line)) >= 0.4 * count:
         return Kind.LOG
-    if count >= 20 and len(_PLAN.findall(sample)) * 40 >= count:
+    if count >= 20 and "  # " in sample and len(_PLAN.findall(sample)) * 40 >= count:
         return Kind.CONFIG
     if count >= 20 and sum(1 for line in lines if "/" in line and _PATH.fullmatch(line)) >= 0.8 * count:
         return Kind.PATHS
@@ -126,7 +149,9 @@ def detect(text: str) -> Kind:
     if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and any(map(_SECTION.match, lines)):
         return Kind.CONFIG
     code = sum(1 for line in lines if _CODE.match(line)) / count
-    headings = len(_HEADING.findall(sample)) + len(_TOP.findall(head))
+    headings = 0
+    if "# " in sample:
+        headings = len(_HEADING.findall(sample)) + len(_TOP.findall(head))
     marks = len(_MARKDOWN.findall(sample)) / count
     if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         return Kind.CODE

@@ -36,22 +36,25 @@ class Excerpt:
     complete: bool
 
 
-def choose(units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gaps: Gaps) -> Excerpt:
+def choose(
+    units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gaps: Gaps, least: int = NOISE + 1
+) -> Excerpt:
     """The best units that fit.
 
     Args:
         ranks: how much each unit matters; from `SALIENT` up they may use the whole budget, below it only `soft`.
+        least: units below this rank are never taken.
     """
     gap_chars, gap_tokens = _gap_cost(units, gaps)
     chosen = bytearray(len(units) + 2)  # shifted by one, so that neighbours of the ends need no test
     chars, tokens = float(gap_chars), gap_tokens
-    for index in _order(ranks):
+    for index in _order(ranks, least):
         limit = budget if ranks[index] >= SALIENT else soft
-        text = units.overrides.get(index) or units.content(index)
+        text = units.overrides.get(index) or units.contents[index]
         new_gaps = 1 - chosen[index] - chosen[index + 2]
-        blank_chars, blank_tokens = _blanks(units, index, chosen)
-        next_chars = chars + len(text) + 1 + blank_chars + gap_chars * new_gaps
-        next_tokens = tokens + cost(text) + _LINE_END + blank_tokens + gap_tokens * new_gaps
+        blanks = _blanks(units, index, chosen) if new_gaps < 1 else 0
+        next_chars = chars + len(text) + 1 + blanks + gap_chars * new_gaps
+        next_tokens = tokens + cost(text) + _LINE_END * (1 + blanks) + gap_tokens * new_gaps
         if next_chars > limit.chars or next_tokens > limit.tokens:
             break
         chosen[index + 1] = 1
@@ -59,33 +62,35 @@ def choose(units: Units, ranks: Sequence[int], budget: Budget, soft: Budget, gap
     return _render(units, [index for index, kept in enumerate(chosen[1:-1]) if kept], gaps)
 
 
-def _blanks(units: Units, index: int, chosen: bytearray) -> tuple[int, float]:
-    """What the blank lines cost that come back once both units around them are kept."""
+def _blanks(units: Units, index: int, chosen: bytearray) -> int:
+    """Code points of the blank lines that come back once both units around them are kept."""
     chars = 0
     for before in (index - 1 if chosen[index] else None, index if chosen[index + 2] else None):
         if before is not None:
             chars += max(0, units.starts[before + 1] - units.ends[before] - 1)
-    return chars, chars * _LINE_END
+    return chars
 
 
-def _order(ranks: Sequence[int]) -> Iterator[int]:
+def _order(ranks: Sequence[int], least: int) -> Iterator[int]:
     """Best rank first. Units that matter are taken spread over the text, so that a tight budget still shows all of
     it; filler is taken from the top, where it reads on."""
-    classes: dict[int, list[int]] = {}
-    for index, rank in enumerate(ranks):
-        if rank > NOISE:
-            classes.setdefault(rank, []).append(index)
-    for rank in sorted(classes, reverse=True):
-        yield from spread(classes[rank]) if rank >= SALIENT else classes[rank]
+    for rank in sorted({rank for rank in ranks if rank >= least}, reverse=True):
+        indices = [index for index, own in enumerate(ranks) if own == rank]
+        yield from spread(indices) if rank >= SALIENT else indices
 
 
-def spread(indices: Sequence[int]) -> list[int]:
+def spread(indices: Sequence[int]) -> Iterator[int]:
     """First, last, middle, quarters, …: every prefix of the result covers the whole range evenly."""
     if len(indices) < 4:
-        return list(indices)
+        yield from indices
+        return
+    yield indices[0]
+    yield indices[-1]
     bits = (len(indices) - 1).bit_length()
-    middle = sorted(range(1, len(indices) - 1), key=lambda at: int(format(at, f"0{bits}b")[::-1], 2))
-    return [indices[0], indices[-1], *(indices[at] for at in middle)]
+    for place in range(1 << bits):
+        at = int(format(place, f"0{bits}b")[::-1], 2)
+        if 0 < at < len(indices) - 1:
+            yield indices[at]
 
 
 def _gap_cost(units: Units, gaps: Gaps) -> tuple[int, float]:

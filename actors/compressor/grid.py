@@ -32,7 +32,7 @@ class Grid:
 
     @property
     def columns(self) -> list[list[str]]:
-        return [[row[at] for row in self.rows] for at in range(len(self.header))]
+        return [list(values) for values in zip(*self.rows, strict=True)]
 
 
 def read(lines: Sequence[str]) -> Grid | None:
@@ -116,11 +116,24 @@ def _far(values: list[str]) -> list[int]:
     sample = values[:_SAMPLED]
     if sum(1 for value in sample if _NUMBER.match(value)) < 0.9 * len(sample):
         return []
-    numbers = [
-        (at, float(value.replace(",", "").rstrip("%"))) for at, value in enumerate(values) if _NUMBER.match(value)
-    ]
+    plain = "".join(values).replace(".", "")
+    places: Sequence[int] = range(len(values))
+    if plain.isascii() and plain.isdecimal() and all(values):
+        numbers = _floats(values)
+    else:
+        places = [at for at in places if _NUMBER.match(values[at])]
+        numbers = _floats([values[at].replace(",", "").rstrip("%") for at in places])
     if len(numbers) < 0.9 * len(values):
         return []
-    mean = sum(number for _, number in numbers) / len(numbers)
-    spread = (sum((number - mean) ** 2 for _, number in numbers) / len(numbers)) ** 0.5
-    return [at for at, number in numbers if spread and abs(number - mean) > _FAR * spread][:3]
+    mean = sum(numbers) / len(numbers)
+    spread = (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
+    far = _FAR * spread
+    return [at for at, number in zip(places, numbers, strict=True) if spread and abs(number - mean) > far][:3]
+
+
+def _floats(values: list[str]) -> list[float]:
+    """The numbers; none where one of the values has several points."""
+    try:
+        return [*map(float, values)]
+    except ValueError:
+        return []

@@ -7,7 +7,7 @@ decoded. Text that nests deeper than the parser's recursion guard is treated as 
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Callable
 
 import msgspec
 
@@ -29,17 +29,33 @@ def parse(text: str) -> bytes | None:
     head = text[:64].lstrip()[:1]
     if head not in ("{", "["):
         return None
-    data = text.encode("utf-8", "replace")
+    data = _readable(text.encode("utf-8", "replace"), _raw.decode)
+    return None if data is None else _minified(data)
+
+
+def parse_lines(text: str) -> bytes | None:
+    """The records of an NDJSON text as one array, minified; `None` where a line is not JSON."""
+    data = _readable(text.encode("utf-8", "replace"), _raw.decode_lines)
+    records = _raw.decode_lines(data) if data is not None else []
+    return _minified(b"[" + b",".join(records) + b"]") if records else None
+
+
+def _readable(data: bytes, decode: Callable[[bytes], object]) -> bytes | None:
+    """What a strict reader takes: the data, if need be without lone surrogates; `None` where it refuses that too."""
     try:
-        _raw.decode(data)
+        decode(data)
     except _REFUSED:
         if rb"\ud" not in data and rb"\uD" not in data:
             return None
         data = _ESCAPE.sub(lambda found: rb"\ufffd" if found.group(1) else found.group(0), data)
         try:
-            _raw.decode(data)
+            decode(data)
         except _REFUSED:
             return None
+    return data
+
+
+def _minified(data: bytes) -> bytes | None:
     try:
         return msgspec.json.format(data, indent=-1)
     except _REFUSED:
@@ -55,41 +71,34 @@ def valid(text: str) -> bool:
     return True
 
 
-def minify(text: str) -> str | None:
-    """The same JSON without white space between tokens; `None` where the text is not JSON."""
-    data = parse(text)
-    return None if data is None else data.decode()
-
-
-def parse_lines(text: str) -> list[bytes] | None:
-    """The records of an NDJSON text, minified; `None` where a line is not a JSON object or array."""
-    found = []
-    for line in text.splitlines():
-        if line.strip():
-            data = parse(line)
-            if data is None:
-                return None
-            found.append(data)
-    return found or None
+def lines(data: bytes) -> str:
+    """The items of an array as lines of JSON."""
+    return b"\n".join(_array.decode(data)).decode()
 
 
 class Node:
     """One JSON value as it stood, its parts read once and only when they are asked for."""
 
-    __slots__ = ("__dict__", "raw")
+    __slots__ = ("_items", "_members", "raw")
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
+        self._members: dict[str, Node] | None = None
+        self._items: list[Node] | None = None
 
-    @cached_property
+    @property
     def members(self) -> dict[str, Node]:
         """The members of an object."""
-        return {name: Node(bytes(value)) for name, value in _object.decode(self.raw).items()}
+        if self._members is None:
+            self._members = {name: Node(bytes(value)) for name, value in _object.decode(self.raw).items()}
+        return self._members
 
-    @cached_property
+    @property
     def items(self) -> list[Node]:
         """The items of an array."""
-        return [Node(bytes(item)) for item in _array.decode(self.raw)]
+        if self._items is None:
+            self._items = [Node(bytes(item)) for item in _array.decode(self.raw)]
+        return self._items
 
 
 def string(raw: bytes) -> str:

@@ -26,6 +26,8 @@ _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|id|title|kind|host|hostname|service|resource|namespace)[\"']?\s*[:=]\s*\S", re.I
 )
+_NAMES = frozenset({"na", "id", "ti", "ki", "ho", "se", "re"})
+"""How the names of `_IDENTITY` begin."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
     r"^(?:\*\*|__)\S.{0,150}|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
@@ -43,7 +45,7 @@ def indented(units: Units) -> bool:
     inside = sum(
         1
         for index in range(count)
-        if units.content(index)[:2] in ("  ", "\t", "\t\t") or units.content(index)[:1] == "\t"
+        if units.contents[index][:2] in ("  ", "\t", "\t\t") or units.contents[index][:1] == "\t"
     )
     return count >= 20 and inside >= 0.4 * count
 
@@ -51,27 +53,23 @@ def indented(units: Units) -> bool:
 def settings(units: Units) -> list[int]:
     """What opens a block and stands nowhere else, names, section heads; then trouble, then the rest from the top."""
     found = [FILLER] * len(units)
-    lines = [units.content(index) for index in range(len(units))]
-    depths = [len(line) - len(line.lstrip(" \t")) for line in lines]
-    times = Counter(line.strip() for line in lines)
-    for index, line in enumerate(lines):
-        own = times[line.strip()] <= _FEW
-        if _SECTION.match(line):
+    lines = units.contents
+    bare = [line.lstrip() for line in lines]
+    depths = [len(line) - len(words) for line, words in zip(lines, bare, strict=True)]
+    times = Counter(bare)
+    for index, words in enumerate(bare):
+        own, depth = times[words] <= _FEW, depths[index]
+        if words[:1] == "[" and _SECTION.match(words):
             found[index] = SALIENT + 1
-        elif _IDENTITY.match(line):
+        elif words[:5].lower().lstrip("- \"'")[:2] in _NAMES and _IDENTITY.match(words):
             found[index] = SALIENT if own else USEFUL
-        elif (
-            index
-            and found[index - 1] == SALIENT
-            and depths[index] == depths[index - 1]
-            and _COMMENT.match(lines[index - 1])
-        ):
+        elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it
-        elif index + 1 < len(lines) and depths[index + 1] > depths[index]:
-            found[index] = (SALIENT + 1 if depths[index] <= 4 else USEFUL) if own else NOISE + 1
-        elif own and depths[index] <= 4 and _first(units, index) and not _opens(lines, index) and len(line) <= 200:
+        elif index + 1 < len(lines) and depths[index + 1] > depth:
+            found[index] = (SALIENT + 1 if depth <= 4 else USEFUL) if own else NOISE + 1
+        elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
             found[index] = SALIENT
-        elif _COMMENT.match(line):
+        elif words[:1] in ("#", ";", "/") and _COMMENT.match(words):
             found[index] = NOISE + 1
     for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
         found[index] = max(found[index], rank if rank > NOISE else found[index])
@@ -101,13 +99,13 @@ def prose(units: Units) -> list[int]:
 
 def cues(units: Units) -> list[int]:
     """Units that announce what matters: decisions, actions, deadlines. None where nearly every line does."""
-    found = [index for index in ranks.holding(units, _CUES) if _CUE.search(units.content(index)[:300])]
+    found = [index for index in ranks.holding(units, _CUES) if _CUE.search(units.contents[index][:300])]
     return found if len(found) <= max(_MOST_CUES, len(units) // 20) else []
 
 
 def _opens(lines: list[str], index: int) -> bool:
     """Whether a line is the comment of a section head, which says more."""
-    return index + 1 < len(lines) and _SECTION.match(lines[index + 1]) is not None
+    return index + 1 < len(lines) and "[" in lines[index + 1] and _SECTION.match(lines[index + 1]) is not None
 
 
 def _first(units: Units, index: int) -> bool:
@@ -119,7 +117,7 @@ def _title(units: Units, index: int) -> bool:
     """A short line that looks like a title, or that stands alone without ending a sentence."""
     if units.ends[index] - units.starts[index] > _LONGEST_TITLE * 2:
         return False
-    line = units.content(index).strip()
+    line = units.contents[index].strip()
     if _TITLE.match(line):
         return True
     alone = (index == 0 or _first(units, index)) and (index + 1 == len(units) or _first(units, index + 1))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
+
+import re2
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.relevance import fold
@@ -59,11 +63,19 @@ _SIGNATURE = re.compile(
     r"|(?:CREATE|ALTER) (?:TABLE|VIEW|FUNCTION|INDEX)\b"
     r"|(?:[A-Za-z_][\w:*&<>]* )+\*?\w+\([^;]{0,200}\)\s*\{|#define \w+\(|module \w|package \w)"
 )
+_OPENERS = (
+    "async ", "def ", "class ", "export ", "default ", "abstract ", "function", "interface ", "enum ", "namespace ", "type ",
+    "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl", "public",
+    "private", "protected", "internal", "static", "final", "override", "virtual", "CREATE ", "ALTER ", "#define ",
+    "package ",
+)  # fmt: skip
+"""What a signature begins with, unless its line has a brace."""
 _NOT_SIGNATURE = re.compile(r"^\s*(?:return|if|for|while|switch|else|catch|elif|await|yield|throw|new)\b")
 _OUTER = re.compile(
     r"^(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static )"
 )
 _DOC = re.compile(r'^\s*(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
+_COMMENTS = ("//", "#", "*", "/*", "--", "<!--")
 _COMMENT = re.compile(r"^\s*(?://|#(?!\w)|\*|/\*|--|<!--)")
 _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
@@ -77,7 +89,7 @@ def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
     found: dict[int, int] = {}
     known: dict[bytes, int] = {}
     for unit in holding(units, _ALARMS):
-        shape, line = shapes[unit], units.content(unit)
+        shape, line = shapes[unit], units.contents[unit]
         # Of an exit code the number decides, and a shape has no numbers.
         rank = known.get(shape) if "exit" not in line else None
         if rank is None:
@@ -103,23 +115,41 @@ def summaries(units: Units) -> list[int]:
     """Units that sum up a run: test counts, build results, section rules of a report."""
     return [
         unit for unit in holding(units, _SUMMARY_WORDS)
-        if _SUMMARY.search(units.content(unit)[:220]) and not _QUIET.search(units.content(unit)[:100])
+        if _SUMMARY.search(units.contents[unit][:220]) and not _QUIET.search(units.contents[unit][:100])
     ]  # fmt: skip
 
 
 def holding(units: Units, words: tuple[str, ...]) -> list[int]:
-    """Units that hold one of the words in any case: literal searches over the whole text, so that only these few meet a
-    regular expression."""
+    """Units that hold one of the words in any case: one pass of an automaton over the whole text, so that only these
+    few meet a regular expression."""
     folded = fold(units.text)
+    pattern, beyond = _automaton(words)
     found: set[int] = set()
-    for word in words:
-        at = folded.find(word)
+
+    def visit(find: Callable[[int], int]) -> None:
+        at = find(0)
         while at >= 0:
             unit = units.at(at)
             found.add(unit)
-            after = units.starts[unit + 1] if unit + 1 < len(units) else len(folded)
-            at = folded.find(word, max(after, at + 1))
+            at = find(max(units.starts[unit + 1], at + 1)) if unit + 1 < len(units) else -1
+
+    data = folded.encode("ascii", "replace")  # one byte for each code point
+
+    def next_word(start: int) -> int:
+        match = pattern.search(data, start)
+        return match.start() if match else -1
+
+    visit(next_word)
+    for word in beyond if not folded.isascii() else ():
+        visit(partial(folded.find, word))
     return sorted(found)
+
+
+@cache
+def _automaton(words: tuple[str, ...]) -> tuple[re2._Regexp, tuple[str, ...]]:
+    """A pattern for those of the words that are ASCII, and the others."""
+    plain = b"|".join(re.escape(word).encode() for word in words if word.isascii())
+    return re2.compile(plain), tuple(word for word in words if not word.isascii())
 
 
 def log(units: Units) -> list[int]:
@@ -155,10 +185,10 @@ def shapes_of(units: Units) -> list[bytes]:
 def grep(units: Units) -> list[int]:
     """The first match of every file, or the line with its path where matches stand under it; both ends, the rest."""
     ranks = [FILLER] * len(units)
-    under = sum(1 for index in range(len(units)) if _UNDER.match(units.content(index))) >= 0.5 * len(units)
+    under = sum(1 for index in range(len(units)) if _UNDER.match(units.contents[index])) >= 0.5 * len(units)
     seen: set[str] = set()
     for index in range(len(units)):
-        line = units.content(index)
+        line = units.contents[index]
         path = line.split(":", 1)[0]
         if under:
             ranks[index] = (
@@ -174,7 +204,7 @@ def diff(units: Units) -> list[int]:
     """File and hunk headers, then changed lines, then context."""
     ranks = []
     for index in range(len(units)):
-        line = units.content(index)
+        line = units.contents[index]
         if line.startswith(
             ("diff ", "--- ", "+++ ", "Index: ", "rename ", "new file", "deleted file", "Binary ", "commit ")
         ):
@@ -190,24 +220,24 @@ def code(units: Units) -> list[int]:
     """Signatures, whole where they run over several lines, then the first line of each doc, imports, constants."""
     ranks = [NOISE + 1] * len(units)
     open_until = -1
-    for index in range(len(units)):
-        line = units.content(index)
+    for index, line in enumerate(units.contents):
+        bare = line.lstrip()
         if index <= open_until:
             ranks[index] = SALIENT
             if line.rstrip().endswith((":", "{", ";", ")")) and line.count(")") > line.count("("):
                 open_until = -1
-        elif _SIGNATURE.match(line) and not _NOT_SIGNATURE.match(line):
-            ranks[index] = SALIENT + (1 if not line[:1].isspace() else 0)
+        elif ("{" in bare or bare.startswith(_OPENERS)) and _SIGNATURE.match(line) and not _NOT_SIGNATURE.match(line):
+            ranks[index] = SALIENT + (1 if bare is line else 0)
             if line.count("(") > line.count(")"):
                 open_until = index + 8
         elif index and ranks[index - 1] >= SALIENT and _DOC.match(line):
             ranks[index] = USEFUL
-        elif _OUTER.match(line):
+        elif bare is line and _OUTER.match(line):
             ranks[index] = FILLER + 1
-        elif _COMMENT.match(line):
+        elif bare.startswith(_COMMENTS) and _COMMENT.match(line):
             ranks[index] = NOISE
-    for index in range(len(units) - 1):
-        if units.content(index).lstrip().startswith("@") and ranks[index + 1] >= SALIENT:
+    for index, line in enumerate(units.contents[:-1]):
+        if ranks[index + 1] >= SALIENT and line.lstrip().startswith("@"):
             ranks[index] = USEFUL
     return ranks
 
@@ -217,7 +247,7 @@ def markdown(units: Units) -> list[int]:
     ranks = [FILLER] * len(units)
     lead = False
     for index in range(len(units)):
-        line = units.content(index)
+        line = units.contents[index]
         heading = _HEADING.match(line)
         if heading:
             ranks[index] = MUST if len(heading.group(1)) <= 2 else SALIENT + (1 if len(heading.group(1)) == 3 else 0)
@@ -240,9 +270,9 @@ def _traces(units: Units, ranks: list[int]) -> None:
     most = max(4, _TRACE_LINES // max(1, many // 2))
     index = 0
     while index < len(units):
-        if ranks[index] == MUST and "Traceback" in units.content(index):
+        if ranks[index] == MUST and "Traceback" in units.contents[index]:
             last = index + 1
-            while last < len(units) and units.content(last)[:1] in (" ", "\t"):
+            while last < len(units) and units.contents[last][:1] in (" ", "\t"):
                 last += 1
             for at in range(index, min(last + 1, len(units))):
                 if at - index < most // 2 or last - at < most // 2:
@@ -250,12 +280,12 @@ def _traces(units: Units, ranks: list[int]) -> None:
             index = last
         elif ranks[index] == MUST:
             at = index + 1
-            if at < len(units) and "panicked at" in units.content(index):
+            if at < len(units) and "panicked at" in units.contents[index]:
                 ranks[at] = MUST
             while (
                 at < len(units)
                 and at - index < min(6, most // 2 + 1)
-                and units.content(at).lstrip().startswith(("at ", "File ", "... ", "^", "|", "-->"))
+                and units.contents[at].lstrip().startswith(("at ", "File ", "... ", "^", "|", "-->"))
             ):
                 ranks[at] = max(ranks[at], SALIENT)
                 at += 1
@@ -263,9 +293,9 @@ def _traces(units: Units, ranks: list[int]) -> None:
 
 
 def _opens_trace(units: Units, index: int) -> bool:
-    return "Traceback" in units.content(index) or (
+    return "Traceback" in units.contents[index] or (
         index + 1 < len(units)
-        and units.content(index + 1).lstrip().startswith(("at ", "goroutine ", "stack backtrace"))
+        and units.contents[index + 1].lstrip().startswith(("at ", "goroutine ", "stack backtrace"))
     )
 
 

@@ -19,6 +19,7 @@ class Units:
 
     Attributes:
         starts / ends: code points of each unit; `ends` leaves out the line end and blank lines after it.
+        contents: the words of each unit.
         lines / last_lines: the line numbers (from 1) that each unit begins and ends in.
         total_lines: lines of the text.
         thinned: the text only holds stretches of the source that the line numbers belong to.
@@ -28,6 +29,7 @@ class Units:
     text: str
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    contents: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     last_lines: list[int] = field(default_factory=list)
     total_lines: int = 0
@@ -37,8 +39,9 @@ class Units:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def content(self, index: int) -> str:
-        return self.text[self.starts[index] : self.ends[index]]
+    def length(self, index: int) -> int:
+        """Code points of a unit as it would be delivered."""
+        return len(self.overrides.get(index) or self.contents[index])
 
     def full(self, index: int) -> str:
         """The unit with the white space up to the next one."""
@@ -64,19 +67,28 @@ class Units:
 
 def split(text: str) -> Units:
     """The lines of a text; those longer than `LONGEST_UNIT` in pieces, cut at a space or a separator if possible."""
-    units = Units(text)
+    starts: list[int] = []
+    ends: list[int] = []
+    contents: list[str] = []
+    numbers: list[int] = []
     position, number = 0, 0
-    for line in text.split("\n"):
-        number += 1
+    for number, line in enumerate(text.split("\n"), 1):
         length = len(line)
         if length > LONGEST_UNIT:
             for start, end in _pieces(text, position, position + length):
-                _add(units, start, end, number, number)
+                starts.append(start)
+                ends.append(end)
+                contents.append(text[start:end])
+                numbers.append(number)
         elif line and not line.isspace():
-            _add(units, position, position + len(line.rstrip()), number, number)
+            words = line.rstrip()
+            starts.append(position)
+            ends.append(position + len(words))
+            contents.append(words)
+            numbers.append(number)
         position += length + 1
-    units.total_lines = number - 1 if text.endswith("\n") else number
-    return units
+    total = number - 1 if text.endswith("\n") else number
+    return Units(text, starts, ends, contents, numbers, numbers, total)
 
 
 def merge_fences(units: Units) -> Units:
@@ -88,14 +100,19 @@ def merge_fences(units: Units) -> Units:
         stop = units.ends[last]
         if last > index and stop - units.starts[index] > _LONGEST_FENCE:
             merged.overrides[len(merged)] = _short_fence(units, index, last)
-        _add(merged, units.starts[index], stop, units.lines[index], units.lines[last])
+        merged.starts.append(units.starts[index])
+        merged.ends.append(stop)
+        merged.contents.append(units.contents[index] if last == index else units.text[units.starts[index] : stop])
+        merged.lines.append(units.lines[index])
+        merged.last_lines.append(units.lines[last])
         index = last + 1
     return merged
 
 
 def _fence_end(units: Units, index: int) -> int:
     """The unit that closes the fence opened at `index`; `index` itself where none opens or closes."""
-    opened = _FENCE.match(units.text, units.starts[index], units.ends[index])
+    line = units.contents[index]
+    opened = _FENCE.match(line) if line.lstrip(" ").startswith(("```", "~~~")) else None
     if opened is None:
         return index
     close = units.text.find("\n" + opened.group(1), units.ends[index])
@@ -110,13 +127,6 @@ def _short_fence(units: Units, first: int, last: int) -> str:
     mark = units.text[units.starts[first] : units.starts[first] + 3]
     kept = units.text[units.starts[first] : units.ends[at - 1]]
     return f"{kept} …+{units.lines[last] - units.lines[at - 1] - 1}\n{mark}\n"
-
-
-def _add(units: Units, start: int, end: int, line: int, last_line: int) -> None:
-    units.starts.append(start)
-    units.ends.append(end)
-    units.lines.append(line)
-    units.last_lines.append(last_line)
 
 
 def _pieces(text: str, start: int, stop: int) -> list[tuple[int, int]]:

@@ -13,10 +13,13 @@ from urllib.parse import unquote, urlsplit
 
 from actors.surfacer.vocabulary import GENERIC_FOLDERS, PLAIN_COMMANDS, SEARCH_OPERATORS, WORK_FOLDERS
 
-PATH_KEYS = ("path", "file", "filepath", "file_path", "filename")
+PATH_KEYS = ("path", "paths", "file", "files", "filepath", "file_path", "filename")
 SEMANTIC_KEYS = (
     "query", "q", "search", "url", "description", "title", "name", "topic", "keyword", "keywords", "pattern", "text",
     "prompt", "question", "message", "command", "sql", "jql",
+    # What servers of databases, clusters, chats and stores call the thing that is asked about.
+    "table", "table_name", "database", "kind", "resourcetype", "namespace", "service", "bucket", "channel",
+    "channel_name",
 )  # fmt: skip
 PROJECT_KEYS = ("repo", "repository", "project", "repo_path", "cwd", "workspace", "working_directory")
 LONGEST_VALUE = 2000
@@ -95,6 +98,16 @@ def split_path(value: str) -> PathWords:
     )
     folders = tuple(name for name in names[:-1] if name.casefold() not in GENERIC_FOLDERS)
     return PathWords(project, folders, "" if file.casefold() in GENERIC_FOLDERS else file, bool(extension), count)
+
+
+def file_of(path: str) -> str:
+    """`folder/name.ext` of a path to a file, as a note would name it; empty for a folder, a bare name, and what every
+    project has (`src/index.ts`)."""
+    names = path.strip().replace("\\", "/").split("/")[-2:]
+    parts = split_path(path)
+    if len(names) < 2 or not all(names) or not parts.is_file:
+        return ""
+    return "/".join(names) if parts.file or names[0].casefold() not in GENERIC_FOLDERS else ""
 
 
 def values_of(arguments: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[tuple[str, str]]:

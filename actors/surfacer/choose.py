@@ -52,16 +52,20 @@ def addresses_agent(memory: Memory) -> bool:
 def choose(scored: Sequence[Scored], most: int) -> list[Scored]:
     """The memories to show of those that passed every gate, best first.
 
-    Two on one topic become the newer one; one alone is the rule, a second or third must be close to the best.
+    Two on one topic become the newer one; one alone is the rule, a second or third must be close to the best. Notes
+    written after one pattern (customers, meetings) are alike and yet not on one topic, so that a word of the query that
+    only one of two holds keeps them apart.
     """
     kept: list[Scored] = []
     for candidate in scored:
         rival = next((k for k in kept if _overlap(k, candidate) >= _SAME_TOPIC), None)
         if rival is None:
             kept.append(candidate)
-        elif _is_newer(candidate.memory, rival.memory):
+        elif _is_newer(candidate.memory, rival.memory) and rival.matched <= candidate.matched:
             kept[kept.index(rival)] = candidate
-        elif _overlap(rival, candidate) < _TWINS and not _is_newer(rival.memory, candidate.memory):
+        elif not candidate.matched <= rival.matched or (
+            _overlap(rival, candidate) < _TWINS and not _is_newer(rival.memory, candidate.memory)
+        ):
             kept.append(candidate)
     if not kept:
         return []
@@ -70,8 +74,10 @@ def choose(scored: Sequence[Scored], most: int) -> list[Scored]:
 
 
 def without_twins(candidates: Sequence[Scored], seen: Sequence[Scored]) -> list[Scored]:
-    """`candidates` without those that say the same as one already seen."""
-    return [c for c in candidates if all(_overlap(c, known) < _TWINS for known in seen)]
+    """`candidates` without those that say the same as one already seen, which answers no less of the query."""
+    return [
+        c for c in candidates if all(_overlap(c, known) < _TWINS or not c.matched <= known.matched for known in seen)
+    ]
 
 
 def _overlap(a: Scored, b: Scored) -> float:

@@ -16,6 +16,7 @@ import msgspec
 from bus.build import VERSION
 from bus.child import environment
 from bus.rpc_peer import RpcPeer
+from config.expand import expand
 from config.schema_surfacing import SurfacingSettings
 
 DEFAULT_COMMAND = "memtomem-server"
@@ -98,7 +99,10 @@ def connector(
     if settings.ltm_mcp_transport != "stdio":
         from actors.surfacer.ltm_remote import RemoteLink
 
-        return urlsplit(settings.ltm_mcp_url).hostname or "remote", lambda: RemoteLink.open(settings)
+        return (
+            urlsplit(settings.ltm_mcp_url).hostname or "remote",
+            lambda: RemoteLink.open(_expanded(settings, env)),
+        )
     child_env = environment({name: value for name, value in env.items() if _is_ltm_variable(name)})
     cwd = next(folder for folder in (Path(env.get("HOME") or "/"), Path("/")) if folder.is_dir())
     command = settings.ltm_mcp_command
@@ -114,8 +118,29 @@ def connector(
             str(index),
         ]
         return "embedded", lambda: StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
-    argv = [command, *settings.ltm_mcp_args]
-    return Path(command).name, lambda: StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
+
+    def start() -> Awaitable[Link]:
+        own = _expanded(settings, env)
+        argv = [own.ltm_mcp_command, *own.ltm_mcp_args]
+        return StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
+
+    return Path(command).name, start
+
+
+def _expanded(settings: SurfacingSettings, env: Mapping[str, str]) -> SurfacingSettings:
+    """Raises ConfigError for a variable that is not set."""
+
+    def text(key: str, value: str) -> str:
+        return expand(value, env, f"surfacing.{key}")
+
+    headers = settings.ltm_mcp_headers or {}
+    return msgspec.structs.replace(
+        settings,
+        ltm_mcp_command=text("ltm_mcp_command", settings.ltm_mcp_command),
+        ltm_mcp_args=tuple(text("ltm_mcp_args", word) for word in settings.ltm_mcp_args),
+        ltm_mcp_url=text("ltm_mcp_url", settings.ltm_mcp_url),
+        ltm_mcp_headers={name: text(f"ltm_mcp_headers.{name}", value) for name, value in headers.items()},
+    )
 
 
 def _is_ltm_variable(name: str) -> bool:

@@ -101,7 +101,7 @@ class RemoteLink:
         from mcp.client.streamable_http import streamable_http_client
 
         settings = self._settings
-        headers = dict(settings.ltm_mcp_headers or {})
+        headers = settings.ltm_mcp_headers or {}
         try:
             async with AsyncExitStack() as stack:
                 if settings.ltm_mcp_transport == "sse":

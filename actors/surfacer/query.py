@@ -16,7 +16,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from actors.surfacer.arguments import PATH_KEYS, SEMANTIC_KEYS, project_of, semantic_text, split_path, values_of
+from actors.surfacer.arguments import (
+    PATH_KEYS,
+    SEMANTIC_KEYS,
+    file_of,
+    project_of,
+    semantic_text,
+    split_path,
+    values_of,
+)
 from actors.surfacer.tokens import INFORMATIVE, Script, Token, count, fold, rarity, tokens
 
 LONGEST_QUERY = 1000
@@ -69,6 +77,12 @@ class Query:
     def is_of_the_world(self) -> bool:
         """Whether it reads like a question of general knowledge, which notes seldom answer."""
         return _OF_THE_WORLD.search(self.raw) is not None and _OF_ONES_OWN.search(self.raw) is None
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that the call is about, folded, as `folder/name.ext`."""
+        paths = self.raw.splitlines() if self.stage == 3 else ()
+        return frozenset(fold(name) for path in paths if (name := file_of(path)))
 
     @property
     def search_text(self) -> str:

@@ -7,8 +7,8 @@ and the text of the memory alone:
    hold it too), more when it stands in the memory's title, heading or file name;
 2. *evidence*, the sum, must be enough by itself, from at least two words unless the only one is very rare;
 3. *coverage* is the share of the query that the evidence makes up, with long queries capped;
-4. relevance = (1 - exp(-evidence / EVIDENCE_SCALE)) * coverage ** COVERAGE_POWER, lowered for other projects and for
-   questions of general knowledge.
+4. relevance = (1 - exp(-evidence / EVIDENCE_SCALE)) * coverage ** COVERAGE_POWER, at least `NAMED_FILE` for a memory
+   that names the very file, lowered for other projects and for questions of general knowledge.
 
 The constants were chosen on the labelled situations of tests/bench/surfacing.
 """
@@ -30,6 +30,7 @@ EVIDENCE_SCALE = 1.2
 COVERAGE_POWER = 0.6
 LEAST_EVIDENCE = 0.8
 LONGEST_QUERY_WEIGHT = 3.5
+NAMED_FILE = 0.7
 OTHER_PROJECT = 0.6
 OF_THE_WORLD = 0.5
 """Factor for questions of general knowledge: two words in common are no evidence there."""
@@ -87,11 +88,15 @@ def score(query: Query, memories: Sequence[Memory], home_namespaces: frozenset[s
         term.weight * _local_rarity(sum(1 for row in strengths if row[i] >= 0.5), len(memories))
         for i, term in enumerate(query.terms)
     ]
+    names = "|".join(map(re.escape, query.files))
+    file = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])") if names else None
     scored: list[Scored] = []
     for memory, found, row in zip(memories, features, strengths, strict=True):
         place = f"{fold(memory.namespace)} {fold(memory.source)} {found.folded}"
         is_of_project = project is not None and project.search(place) is not None
         relevance = _relevance(query, weights, row, found, is_of_project=is_of_project)
+        if file is not None and file.search(found.folded):
+            relevance = max(relevance, NAMED_FILE)
         factor = 1.0 if is_of_project else _foreign_factor(query, memory, home_namespaces)
         factor *= OF_THE_WORLD if query.is_of_the_world else 1.0
         scored.append(Scored(memory, relevance * factor, _matched(query, row)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import tempfile
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from actors.telemetry.schema import KINDS
 from bus.errors import Refused, StateError
 
 EXPORT_SECONDS = 600.0
+_ERRNO = re.compile(r'"errno":"(\d+)"')
+"""Where DuckDB says why a write failed."""
 
 
 def write_query(path: Path, sql: str, target: Path, *, max_rows: int | None, timeout_seconds: float) -> int:
@@ -45,10 +47,6 @@ def write_query(path: Path, sql: str, target: Path, *, max_rows: int | None, tim
         os.replace(aside, target)
     except OSError as error:
         raise StateError(f"{target} cannot be written: {error.strerror}") from None
-    except Refused:
-        if not shutil.disk_usage(target.parent).free:
-            raise StateError(f"{target} cannot be written: no space is left on the device") from None
-        raise
     finally:
         aside.unlink(missing_ok=True)
     return count
@@ -83,7 +81,12 @@ def _copy(connection: duckdb.DuckDBPyConnection, max_rows: int | None, target: P
     name = str(target).replace("'", "''")
     limit = "" if max_rows is None else f" LIMIT {max_rows}"
     options = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
-    done = connection.execute(f"COPY (FROM _rows{limit}) TO '{name}' ({options})").fetchone()
+    try:
+        done = connection.execute(f"COPY (FROM _rows{limit}) TO '{name}' ({options})").fetchone()
+    except duckdb.IOException as error:
+        if number := _ERRNO.search(str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
+        raise
     return int(done[0]) if done else 0
 
 

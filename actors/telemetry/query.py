@@ -21,6 +21,8 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 _ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _BATCH = 1_000
+MAX_WORDS = 500
+"""Characters of what DuckDB says about a statement."""
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 Interrupt = Callable[[], None]
@@ -166,4 +168,13 @@ def refusals() -> Iterator[None]:
     except duckdb.Error as error:
         if is_damage(error, read_only=True):
             raise
-        raise Refused(first_line(error)) from None
+        raise Refused(_with_advice(error)) from None
+
+
+def _with_advice(error: duckdb.Error) -> str:
+    """DuckDB's own words on one line, with what it suggests (a table or column of like name) in the line below."""
+    head, _, _ = str(error).strip().partition("\n\n")
+    first, _, below = head.partition("\n")
+    advice = below.split("\n", 1)[0]
+    # Indented is a list, such as all signatures of a function.
+    return f"{first} {advice}"[:MAX_WORDS] if advice[:1].strip() else first

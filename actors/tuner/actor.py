@@ -39,6 +39,8 @@ SURFACER_SECONDS = 5.0
 """More than a missing surfacer is waited for, so that its absence is told as such and not as a deadline."""
 BOOST_SECONDS = 10.0
 TELEMETRY_SECONDS = 8.0
+TOLD_SECONDS = 0.5
+"""A rating is in its store by then; so long it waits to be in the record of events as well."""
 PRUNE_SECONDS = 6 * 3600.0
 MAX_MISSING_CHARS = 2_000
 MAX_SCREENED_CHARS = 20_000
@@ -186,6 +188,7 @@ class TunerActor(Actor):
             self.spawn(self._boost(surfacing_id, outcome.boosts, trace_id), name="boost")
         if outcome.changed:
             await self._publish()
+            await self.events.flush(TOLD_SECONDS)
 
     async def _take_over(self, request: AcceptRecommendation, trace_id: str) -> None:
         tool, new = Tool(request.server, request.tool), request.min_score
@@ -223,6 +226,7 @@ class TunerActor(Actor):
             lambda store: store.report(event.server, event.tool, event.category, event.missing, event.trace_id)
         )
         self.events.add(event)
+        await self.events.flush(TOLD_SECONDS)
 
     async def _publish(self) -> None:
         found = await self._with_store(lambda store: feedback.tuning(store, self._settings))

@@ -31,6 +31,19 @@ NO_ROOM = (
 )
 CUT_MARK = " …"
 
+OWN_TOOLS = frozenset(
+    {
+        "stm_proxy_read_more",
+        "stm_proxy_select_chunks",
+        "stm_proxy_describe_tool",
+        "stm_surfacing_feedback",
+        "stm_compression_feedback",
+        "stm_admin",
+        "stm_memory_propose",
+    }
+)
+"""Names of the gateway's own tools, whether a client sees them or not. A server without a prefix may have the same,
+such as another gateway, and clients refuse a list in which a name comes twice."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _CUT_OFF = ("execution",)
 """Members that promise what the gateway does not do (tasks)."""
@@ -104,7 +117,7 @@ def fit_name(full: str, limit: int) -> str:
 def tool_name(raw: bytes) -> str:
     """The name in a tool's JSON without anything that reads as a credential, or a stand-in for one that has none."""
     try:
-        return mask(jsonrpc.string(jsonrpc.members(raw)["name"]))
+        return mask(jsonrpc.string(jsonrpc.members(raw)["name"])) or "(unnamed)"
     except (KeyError, msgspec.MsgspecError):
         return "(unnamed)"
 
@@ -113,6 +126,7 @@ def expose(discovered: Iterable[Discovered], limit: int) -> tuple[list[ToolEntry
     """Splits discovered tools into those to advertise and those withheld with a reason.
 
     Two tools with one composed name are both withheld: which of them a call would reach must not depend on order.
+    The gateway's own tools stay.
     """
     entries: list[ToolEntry] = []
     withheld: list[Withheld] = []
@@ -122,10 +136,12 @@ def expose(discovered: Iterable[Discovered], limit: int) -> tuple[list[ToolEntry
         except _Unfit as unfit:
             reason, detail = unfit.withheld
             withheld.append(Withheld(server=found.server, tool=tool_name(found.raw), reason=reason, detail=detail))
-    taken = Counter(entry.name for entry in entries)
+    taken = Counter(OWN_TOOLS) + Counter(entry.name for entry in entries)
     for entry in entries:
         if taken[entry.name] > 1:
             detail = f"{taken[entry.name]} tools would be called {entry.name}"
+            if entry.name in OWN_TOOLS:
+                detail = f"the gateway has a tool {entry.name} of its own"
             withheld.append(Withheld(server=entry.server, tool=entry.tool, reason="duplicate_name", detail=detail))
     return [entry for entry in entries if taken[entry.name] == 1], withheld
 
@@ -136,6 +152,8 @@ def _entry(found: Discovered, limit: int) -> ToolEntry:
         own_name = jsonrpc.string(parts["name"])
     except (KeyError, msgspec.MsgspecError):
         raise _Unfit("invalid_schema", "it is not an object with a name") from None
+    if not own_name:
+        raise _Unfit("invalid_schema", "its name is empty")
     if found.rules.hidden:
         raise _Unfit("config_hidden", "hidden by tool_overrides")
     if found.rules.excluded_by:

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from bus import jsonrpc
-from bus.errors import BusError
 from config.schema_proxy import OnFailure, ToolgraphSettings
 
 TOOL = "eligible_tools"
@@ -29,14 +28,13 @@ _ODD = re.compile(r"[^a-z0-9]+")
 FailureKind = Literal["unreachable", "protocol_error", "agent_not_found"]
 
 
-class ProviderError(BusError):
-    """The provider gave no verdict."""
-
-    code = "toolgraph_error"
+class ProviderError(Exception):
+    """The provider gave no verdict. It stays within this actor."""
 
     def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+        self.message = message
 
 
 class Answer(msgspec.Struct, frozen=True):

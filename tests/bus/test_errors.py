@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-import actors.upstream.messages  # noqa: F401 (adds its errors to the tree)
-import bus.rpc  # noqa: F401
+import importlib
+import pkgutil
+
+import actors
+import bus
+import config
+import gateway
 from bus.errors import BusError, from_wire
+
+
+def import_everything() -> None:
+    """Every module adds its errors to the tree."""
+    for package in (actors, bus, config, gateway):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 def all_errors(root: type[BusError]) -> list[type[BusError]]:
@@ -12,6 +25,7 @@ def all_errors(root: type[BusError]) -> list[type[BusError]]:
 
 
 def test_codes_are_unique_and_lead_back_to_their_class() -> None:
+    import_everything()
     errors = all_errors(BusError)
     assert len({error.code for error in errors}) == len(errors)
     assert [type(from_wire(error.code, "m")) for error in errors] == errors

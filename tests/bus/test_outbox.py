@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -58,6 +60,32 @@ async def test_what_nobody_took_is_kept_and_sent_later(place: Place, monkeypatch
     await eventually(lambda: keeper.numbers == [1])
     bus.close()
     await keeper.stop()
+
+
+async def test_a_flush_ends_with_the_acknowledgement_and_not_before(place: Place) -> None:
+    keeper = Keeper(place)
+    await keeper.start()
+    bus = Bus(Runtime(place.runtime), "test")
+    box = Outbox(bus)
+    for n in range(3):
+        box.add(Number(n))
+        await box.flush(20)
+        assert keeper.numbers == list(range(n + 1))
+    await box.flush(20)
+    bus.close()
+    await keeper.stop()
+
+
+async def test_a_flush_does_not_wait_for_a_receiver_that_is_away(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "TELL_TIMEOUT_SECONDS", 0.05)
+    bus = Bus(Runtime(place.runtime), "test")
+    box = Outbox(bus)
+    box.add(Number(1))
+    async with asyncio.timeout(20):
+        await box.flush(3600)
+        await box.flush(3600)
+    bus.close()
+    await box.close(0.1)
 
 
 async def test_past_the_bound_the_oldest_go_and_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from actors.telemetry.messages import CallEvent, OpportunityEvent, SurfacingEvent
+from actors.telemetry.messages import CallEvent, OpportunityEvent, ProgressiveReadEvent, SurfacingEvent
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.launch import ChildSpec, environment, launch
@@ -24,6 +25,7 @@ from cli.decisions import MEANINGS
 from cli.sql import sql
 from cli.stats import stats
 from cli.trace import trace
+from cli.tune import tune
 from config.place import Place
 from tests.actors.telemetry.holder import held_by_another_process
 from tests.cli.conftest import Invoke, document_of
@@ -80,13 +82,13 @@ def test_stats_count_what_was_saved(telemetry: subprocess.Popen[bytes], mms: Inv
     page = mms([stats], "stats", "--by", "server").stdout
     assert "3 (1 live, 1 cached, 1 failed)" in page
     assert "750,000 tokens (75%), $2.25 at $3 per million" in page
-    assert "2 memories in 1 responses" in page
+    assert "2 memories in 1 response" in page
     assert "under surfacing.min_response_chars" in page
     assert "SLOWEST UPSTREAMS" in page
     only = document_of(mms([stats], "stats", "--tool", "git__log", "--json"))
     assert only["savings"]["calls"] == 1
     later = document_of(mms([stats], "stats", "--since", "2999-01-01", "--json"))
-    assert later["savings"]["calls"] == 0
+    assert (later["ok"], later["error"]) == (False, "usage")
 
 
 @pytest.mark.parametrize("running", [True, False])
@@ -110,7 +112,7 @@ def test_sql_answers_in_three_forms(telemetry: subprocess.Popen[bytes], mms: Inv
     piped = mms([sql], "sql", "--format", "csv", input="SELECT count(*) AS n FROM call")
     assert piped.stdout == "n\n3\n"
     limited = mms([sql], "sql", "SELECT * FROM range(10)", "--max-rows", "2")
-    assert limited.stderr == "There are more rows than shown (--max-rows 2).\n"
+    assert limited.stderr == "There are more rows than the 2 shown (--max-rows 2).\n"
 
 
 @pytest.mark.parametrize("running", [True, False])
@@ -257,3 +259,58 @@ def test_the_prompt_takes_statements_over_lines_and_goes_on_after_an_error(
     lines = [line.split("> ")[-1] for line in stdout.decode().splitlines()]
     assert [line for line in lines if line.strip()][-4:] == ["calls", "3", "five", "5"]
     assert stderr.decode().count("\nError: ") == 1
+
+
+def test_a_tool_may_be_named_as_clients_see_it(place: Place, mms: Invoke) -> None:
+    servers = {"git": {"prefix": "vcs", "command": "x"}, "vcs2": {"prefix": "git2", "command": "x"}}
+    place.config_file.write_text(json.dumps({"upstream_servers": servers}))
+    fill(place, *EVENTS)
+    for name in ("vcs__log", "git__log", "log"):
+        assert document_of(mms([stats], "stats", "--tool", name, "--json"))["savings"]["calls"] == 1, name
+        assert document_of(mms([trace], "trace", "--tool", name, "--json"))["found"] == 1, name
+
+
+def test_nothing_is_said_in_words_where_there_is_nothing(place: Place, mms: Invoke) -> None:
+    fill(place, *EVENTS)
+    shown = mms([stats], "stats", "--tool", "nosuch")
+    assert shown.exit_code == 0
+    assert "- of" not in shown.stdout
+    assert "`mms stats --by tool` shows what there is" in shown.stderr
+    assert "by server" in mms([stats], "stats", "--server", "nosuch").stderr
+
+
+def test_a_plan_is_drawn_and_a_row_that_is_too_large_is_named_as_such(place: Place, mms: Invoke) -> None:
+    fill(place, *EVENTS)
+    plan = mms([sql], "sql", "EXPLAIN SELECT 1").stdout
+    assert "\\n" not in plan
+    assert len(plan.splitlines()) > 3
+    huge = mms([sql], "sql", "SELECT repeat('x', 40_000_000)")
+    assert "more rows than the 0 shown" in huge.stderr
+    assert "--max-rows" not in huge.stderr
+
+
+@pytest.mark.parametrize("argv", [("sql", "--timeout", "nan", "FROM call"), ("tune", "--since-hours", "nan")])
+def test_what_is_no_number_is_refused(mms: Invoke, argv: tuple[str, ...]) -> None:
+    refused = mms([sql, tune], *argv)
+    assert refused.exit_code == 2
+    assert "not a number" in refused.stderr
+
+
+def test_what_was_read_later_stands_beside_what_was_saved(place: Place, mms: Invoke) -> None:
+    read: dict[str, Any] = {"key_digest": "k", "server": "fs", "tool": "read", "total_chars": 10_000}
+    fill(
+        place,
+        *EVENTS,
+        ProgressiveReadEvent(**read, served_chars=1_000),
+        ProgressiveReadEvent(**read, offset=1_000, served_chars=1_500, follow_up=True),
+    )
+    page = mms([stats], "stats").stdout
+    assert "100% of 1 shortened response; 25% of their text was delivered in all" in page
+    assert "1,500 characters of them, not taken off what was saved" in page
+
+
+def test_why_the_hook_showed_nothing_is_answered_too(place: Place, mms: Invoke) -> None:
+    fill(place, *EVENTS, OpportunityEvent(server="builtin", tool="Read", decision="response_too_short"))
+    shown = mms([stats], "stats", "--server", "builtin")
+    assert "response_too_short  1      under surfacing.min_response_chars" in shown.stdout
+    assert shown.stderr == ""

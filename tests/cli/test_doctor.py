@@ -228,7 +228,13 @@ def test_stores(place: Place) -> None:
     busy.close()
     (place.state / "cache.db").write_bytes(b"garbage" * 1000)
     assert bad(check_stores(place, None)) == [("stores", "FAIL")]
+    [damaged] = [check for check in check_stores(place, None) if check.state == "FAIL"]
+    assert ("set aside and rebuilt" in damaged.detail, damaged.fix) == (True, "mms restart")
     (place.state / "cache.db").unlink()
+    (place.state / "cache.db").mkdir()
+    [unreadable] = [check for check in check_stores(place, None) if check.state == "FAIL"]
+    assert ("set aside" in unreadable.detail, unreadable.fix.split()[0]) == (False, "ls")
+    (place.state / "cache.db").rmdir()
     assert bad(check_stores(place, with_part("telemetry", store="failed"))) == [("stores", "FAIL")]
 
 

@@ -55,6 +55,33 @@ def test_taking_it_out_brings_back_every_byte(text: str) -> None:
     assert uninstalled(text) == text
 
 
+EMPTY = [
+    "",
+    '{"hooks": {}}',
+    '{"hooks": {"PostToolUse": []}, "n": 1}',
+    '{\r\n\t"hooks": {\r\n\t}\r\n}\r\n',
+    '{\n  "hooks": null\n}\n',
+    '\ufeff{"hooks": {"PostToolUse": null}}',
+    "{ /* nothing */ }",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS + EMPTY)
+def test_the_file_before_comes_back_byte_for_byte(text: str) -> None:
+    changed = install(text)
+    assert len(found(changed)) == 1
+    assert uninstalled(changed, text) == text
+    for other in (None, "{", '{"model": "other"}', changed):
+        assert found(uninstalled(changed, other)) == []
+    edited = jsonc.put(changed, ("later",), 1)
+    assert jsonc.parse(uninstalled(edited, text))["later"] == 1
+
+
+def test_a_comment_keeps_what_would_be_empty() -> None:
+    for text in ('{"hooks": {\n  // mine\n}}', '{\n  "hooks": {\n    "PostToolUse": [\n      // mine\n    ]\n  }\n}\n'):
+        assert uninstalled(install(text)) == text
+
+
 def test_what_it_leaves_empty_goes_with_it() -> None:
     assert jsonc.parse(uninstalled(install(""))) == {}
     assert jsonc.parse(uninstalled(install('{"hooks": {"Stop": []}}'))) == {"hooks": {"Stop": []}}

@@ -51,6 +51,16 @@ def test_put_replaces_a_value() -> None:
     assert jsonc.put(text, ("s", "a"), 5) == text.replace("1,", "5,")
 
 
+def test_put_takes_null_for_missing() -> None:
+    assert jsonc.parse(jsonc.put('{"s": null, "t": 1}', ("s", "a"), 5)) == {"s": {"a": 5}, "t": 1}
+    assert jsonc.parse(jsonc.put('{"s": {"l": null}}', ("s", "l", 0), 5)) == {"s": {"l": [5]}}
+
+
+def test_a_comment_is_not_nothing() -> None:
+    text = '{"a": {}, "b": { // mine\n }, "c": [ ], "d": 1, "e": [0]}'
+    assert [name for name in "abcdef" if jsonc.is_empty(text, (name,))] == ["a", "c"]
+
+
 @pytest.mark.parametrize("text", ["[]", "{", '{"mcpServers": ', "nonsense", '{"a" 1}', "[" * 100_000])
 def test_what_is_no_object_is_refused(text: str) -> None:
     with pytest.raises(ValueError):

@@ -14,6 +14,7 @@ import pytest
 from bus.launch import environment
 from cli.main import COMMANDS, mms
 from config.place import Place
+from tests.cli.store import fill
 
 MISSING = "the file does not exist yet; `mms add` creates it"
 HEAVY = ("mcp", "pydantic", "duckdb")
@@ -147,3 +148,59 @@ def test_a_directory_of_somebody_else_is_one_line(place: Place, tmp_path: Path) 
     assert found.returncode == 1
     assert found.stderr.startswith(f"Error: cannot use the directory {blocked}")
     assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "closed", "said"),
+    [
+        ("sql", "<&-", "stdin is closed"),
+        ("call x -", "<&-", "stdin is closed"),
+        ("memory add -", "<&-", "stdin is closed"),
+        ("remove x", "<&-", "there is no upstream x"),
+        ("list", ">&-", ""),
+        ("config path", ">&-", "stdout is closed"),
+        ("sql --format parquet 'FROM call'", ">&-", "Error: "),
+        ("--help", ">&-", ""),
+    ],
+)
+def test_a_closed_stream_is_named(place: Place, argv: str, closed: str, said: str) -> None:
+    command = f"{sys.executable} -P -m cli {argv} {closed}"
+    found = subprocess.run(
+        ["sh", "-c", command], env=environment(place), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert said in found.stderr
+    assert "AttributeError" not in found.stderr
+
+
+@pytest.mark.parametrize("argv", [["sql", b"SELECT \xff"], ["stats", "--tool", b"\xff"], ["trace", b"\xff"]])
+def test_bytes_that_are_no_text_are_wrong_usage(place: Place, argv: list[str | bytes]) -> None:
+    fill(place)
+    command: list[str | bytes] = [sys.executable, "-P", "-m", "cli", *argv]
+    found = subprocess.run(command, env=environment(place), capture_output=True, text=True, timeout=30, check=False)
+    assert (found.returncode, found.stderr) == (2, "Error: an argument is not UTF-8 text; write it in UTF-8\n")
+
+
+@pytest.mark.parametrize("words", [["gateway"], ["gateway", "--private"], ["up"]])
+def test_a_cluster_that_cannot_start_says_why_in_one_line(place: Place, words: list[str]) -> None:
+    (place.locks / "supervisor.lock").mkdir(parents=True)
+    found = run(place, *words)
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        f"Error: the cluster cannot start: {place.locks / 'supervisor.lock'}: Is a directory; mend that, or set "
+        "MEMTOMEM_STM_HOME to another place"
+    ]
+
+
+@pytest.mark.parametrize("argv", [["sql", "FROM range(9000)"], ["sql", "--format", "parquet", "FROM range(90000)"]])
+def test_a_reader_that_has_enough_is_nothing_to_complain_about(place: Place, argv: list[str]) -> None:
+    fill(place)
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        found = subprocess.run(
+            [sys.executable, "-P", "-m", "cli", *argv],
+            env=environment(place), stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.PIPE, timeout=30,
+        )  # fmt: skip
+    finally:
+        os.close(write)
+    assert (found.returncode, found.stderr) == (1, b"")

@@ -106,6 +106,17 @@ def test_adding_says_little_and_the_note_is_found(home: Home) -> None:
     assert home.mms("down").returncode == 0
 
 
+def test_the_list_names_notes_by_their_titles(home: Home) -> None:
+    folder = home.path / "memories"
+    folder.mkdir()
+    (folder / "given.md").write_text("---\ntags: [a]\ntitle: 'Deploy policy'\n---\n\nFrozen on Fridays.\n")
+    (folder / "heading.md").write_text("---\ntags: [a]\n---\nabove\n## Freeze\n")
+    (folder / "plain.md").write_text("just a line\nand another\n")
+    listed = home.mms("memory", "list", "--json")
+    titles = {note["file"]: note["title"] for note in json.loads(listed.stdout)["notes"]}
+    assert titles == {"given.md": "Deploy policy", "heading.md": "Freeze", "plain.md": "just a line"}
+
+
 async def test_the_notes_are_served_to_any_client(home: Home) -> None:
     (home.path / "memories").mkdir()
     (home.path / "memories" / "freeze.md").write_text(NOTE)

@@ -9,7 +9,7 @@ import pytest
 
 from bus.errors import PeerUnavailable
 from bus.launch import environment
-from cli.output import USAGE, Answer, Failure, answers, printable, style, table
+from cli.output import USAGE, Answer, Failure, answers, count, printable, size, style, table
 from config.place import Place
 from tests.cli.conftest import Invoke, document_of
 
@@ -166,3 +166,15 @@ def test_no_colour_off_a_terminal_or_with_no_color(monkeypatch: pytest.MonkeyPat
     assert style("x", "bad") == "\x1b[31mx\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
     assert style("x", "bad") == "x"
+
+
+def test_counts_and_sizes_read_like_a_sentence() -> None:
+    assert [count(n, "call") for n in (0, 1, 1_234)] == ["0 calls", "1 call", "1,234 calls"]
+    assert [count(n, "memory", "memories") for n in (1, 2)] == ["1 memory", "2 memories"]
+    assert [size(n) for n in (1, 999, 28_148, 999_499, 1_500_000)] == [
+        "1 byte",
+        "999 bytes",
+        "28 KB",
+        "999 KB",
+        "1.5 MB",
+    ]

@@ -124,3 +124,9 @@ def test_replay_reads_all_logs_without_a_cluster(place: Place, mms: Invoke, tmp_
 def test_a_label_needs_a_cluster(place: Place, mms: Invoke) -> None:
     refused = mms([selection], "selection", "feedback", "abc", "--json")
     assert (refused.exit_code, document_of(refused)["error"]) == (1, "not_running")
+
+
+def test_without_a_log_it_says_what_makes_one(mms: Invoke, place: Place) -> None:
+    assert "set selection_telemetry.enabled to true" in mms([selection], "selection", "replay").stderr
+    place.config_file.write_text('{"selection_telemetry": {"enabled": true}}')
+    assert "the first call of an MCP client makes it" in mms([selection], "selection", "replay").stderr

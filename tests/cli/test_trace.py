@@ -56,7 +56,11 @@ def test_what_failed_then_is_one_command(filled: Place, mms: Invoke) -> None:
     recent = document_of(mms([trace], "trace", "--failed", "--since", "30m", "--json"))
     assert [row["trace_id"] for row in recent["calls"]] == ["cc33"]
     nothing = mms([trace], "trace", "--failed", "--server", "none")
-    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "No call failed yet.\n")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (
+        0,
+        "",
+        "No call failed of none yet; `mms trace` alone lists the latest of all.\n",
+    )
 
 
 def test_one_call_with_its_stages_events_and_logs(filled: Place, mms: Invoke) -> None:
@@ -88,3 +92,14 @@ def test_what_cannot_be_shown_is_said_in_one_line(
     assert (found.exit_code, found.stdout) == (exit_code, "")
     assert said in found.stderr
     assert len(found.stderr.splitlines()) == 1
+
+
+def test_a_call_says_what_its_decision_means(filled: Place, mms: Invoke) -> None:
+    fill(filled, CallEvent(ts=stamp(NOW), trace_id="dd44", server="fs", tool="read", ok=True, surfacing="no_query"))
+    assert "no_query: the arguments hold nothing to search for" in mms([trace], "trace", "dd44").stdout
+
+
+def test_logs_without_a_line_about_a_call_say_so(filled: Place, mms: Invoke) -> None:
+    silent = mms([logs], "logs", "--trace", "cc33")
+    assert (silent.exit_code, silent.stdout) == (0, "")
+    assert "`mms trace cc33` shows its events" in silent.stderr

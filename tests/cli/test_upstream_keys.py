@@ -58,6 +58,7 @@ def test_unset(mms: Invoke, place: Place) -> None:
         (["fs", "--unset", "cwd"], "unknown_key", "not in the file"),
         (["fs", "compression=zip"], "bad_value", "must be one of"),
         (["fs", "max_retries=-1"], "bad_value", ">= 0"),
+        (["fs", "max_retries=x"], "bad_value", "must be a whole number, not a text"),
         (["fs", "args=-y"], "bad_value", "takes JSON"),
         (["fs", "max_retries="], "bad_value", "--unset max_retries"),
         (["fs", "prefix=web"], "bad_value", "already"),
@@ -75,6 +76,7 @@ def test_what_cannot_be_used_changes_nothing(
     found = document_of(result)
     assert (result.exit_code, found["error"]) == (1, error)
     assert words in found["message"]
+    assert not found["message"].endswith((" is used", " is left out")), "nothing follows from what was refused"
     assert place.config_file.read_bytes() == before
 
 

@@ -90,6 +90,10 @@ def test_add_other_forms(mms: Invoke, place: Place) -> None:
         ["x", "--compression", "zip", "--", "cmd"],
         ["x y", "--", "cmd"],
         ["", "--", "cmd"],
+        ["x", "--no-check", "--", ""],
+        ["x", "--no-check", "--header", "A=b", "--", "cmd"],
+        ["x", "--no-check", "--url", "http://127.0.0.1/mcp", "--env", "A=b"],
+        ["x", "--no-check", "--url", "http://127.0.0.1/mcp", "--cwd", "/"],
     ],
 )
 def test_add_refuses_what_makes_no_sense(mms: Invoke, place: Place, argv: list[str]) -> None:
@@ -105,6 +109,7 @@ def test_add_refuses_what_makes_no_sense(mms: Invoke, place: Place, argv: list[s
         (["two", "--prefix", ""], "bad_prefix"),
         (["two", "--prefix", "a__b"], "bad_prefix"),
         (["mms"], "bad_prefix"),
+        (["builtin"], "bad_name"),
     ],
 )
 def test_add_keeps_names_and_prefixes_apart(mms: Invoke, place: Place, argv: list[str], error: str) -> None:
@@ -142,11 +147,11 @@ def test_add_probes_first_and_adds_nothing_when_that_fails(mms: Invoke, place: P
 
 
 def test_add_says_where_a_secret_would_lie_open(mms: Invoke) -> None:
-    result = mms(COMMANDS, "add", "x", "--env", "API_KEY=hunter2", "--header", "X-Token=${T}", "--", "cmd")
+    result = mms(COMMANDS, "add", "x", "--env", "API_KEY=hunter2", "--", "cmd")
     assert "--env API_KEY is stored in the file as it is; '${API_KEY}'" in result.stderr
     assert "hunter2" not in result.output
+    result = mms(COMMANDS, "add", "y", "--url", "https://u:hunter2@x/mcp", "--header", "X-Token=${T}")
     assert "X-Token" not in result.output
-    result = mms(COMMANDS, "add", "y", "--url", "https://u:hunter2@x/mcp")
     assert "a credential in the address is stored" in result.stderr
     result = mms(COMMANDS, "add", "z", "--", "cmd", "--token", "hunter2")
     assert "an argument that looks like a credential is stored" in result.stderr
@@ -206,7 +211,7 @@ def test_a_closed_gate_is_said(mms: Invoke, place: Place) -> None:
 def test_no_gate_is_blamed_where_no_upstream_can_be_used(mms: Invoke, place: Place) -> None:
     place.config_file.write_text('{"upstream_servers": {"fs": {"prefix": "stm", "command": "x"}}}')
     said = mms(COMMANDS, "list").stderr
-    assert "no upstream in it can be used" in said
+    assert "it has no upstream that can be used" in said
     assert '"enabled"' not in said
 
 

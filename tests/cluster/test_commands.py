@@ -82,7 +82,17 @@ def test_the_catalogue_starts_the_cluster_and_is_filtered(cluster: Cluster) -> N
     assert "echo it" in everything.stdout and "more" not in everything.stdout
     assert [tool["name"] for tool in cluster.document("tools", "*__E*")["tools"]] == ["small__echo"]
     assert [tool["name"] for tool in cluster.document("tools", "FUS")["tools"]] == ["small__refuse"]
-    assert cluster.mms("tools", "zzz").stderr == "There is no such tool.\n"
+    assert cluster.mms("tools", "zzz").stderr == "There is no such tool; `mms tools` lists all.\n"
+
+
+def test_a_server_without_tools_says_why(cluster: Cluster) -> None:
+    assert cluster.mms("add", "gone", "--no-check", "--", "nosuchprogram").returncode == 0
+    try:
+        eventually_blocking(lambda: "gone is failed: command not found" in cluster.mms("tools").stderr)
+        assert "gone is failed" in cluster.mms("tools", "gone__*").stderr
+        assert cluster.mms("tools", "small").stderr == ""
+    finally:
+        assert cluster.mms("remove", "gone", "--yes").returncode == 0
 
 
 def test_calls_go_the_way_of_a_client(cluster: Cluster) -> None:

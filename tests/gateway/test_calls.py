@@ -80,6 +80,27 @@ async def test_ids_come_back_with_their_type(connect: Connect) -> None:
         assert type(answer.frame["id"]) is type(id_)
 
 
+async def test_an_id_is_free_again_when_its_request_is_over(connect: Connect, shared_home: Home) -> None:
+    """Twice at once it would leave a call that can be neither cancelled nor counted."""
+    client = await connect()
+    _, held = await client.begin("tools/call", b'{"name":"slow__block","arguments":{"key":"of-twice"}}', id_=900)
+    await eventually(lambda: call_ids(shared_home, "slow", "of-twice"))
+    before = len(client.lines)
+    await client.send(b'{"jsonrpc":"2.0","id":900,"method":"ping"}')
+    await client.until(lambda: len(client.lines) > before)
+    refusal = json.loads(client.lines[before])
+    assert (refusal["id"], refusal["error"]["code"]) == (900, -32600)
+    assert "still open" in refusal["error"]["message"]
+    frame = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":900}}'
+    before = len(client.lines)
+    await client.send(frame + b'\n{"jsonrpc":"2.0","id":900,"method":"ping"}')
+    await client.until(lambda: len(client.lines) > before)
+    assert json.loads(client.lines[before])["result"] == {}
+    (upstream_id,) = call_ids(shared_home, "slow", "of-twice")
+    await eventually(lambda: upstream_id in cancelled(shared_home, "slow"))
+    assert held.done()  # by the refusal, which bears its id
+
+
 async def test_two_clients_with_the_same_ids(connect: Connect, shared_home: Home) -> None:
     """Both count from 1; each gets its own answers, and cancels only its own call."""
     first, second = await connect(), await connect()

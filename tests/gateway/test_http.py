@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
+from gateway.http_app import MAX_SESSIONS
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.http_gateway import HttpGateway, running
@@ -175,6 +176,20 @@ async def test_sessions(gateway: HttpGateway) -> None:
         assert (await client.post("ping", **{"mcp-protocol-version": "1999-01-01"})).status_code == 400
         assert (await client.http.delete(client.url, headers=client.headers)).status_code == 204
         assert (await client.post("ping")).status_code == 404
+
+
+async def test_clients_that_leave_without_a_goodbye(shared_home: Home) -> None:
+    """The session that has been silent for longest makes room; one with an open stream does not."""
+    with running(shared_home) as gateway:
+        async with raw_client(gateway) as listening, raw_client(gateway) as silent, raw_client(gateway) as client:
+            await listening.initialize()
+            await silent.initialize()
+            async with listening.http.stream("GET", listening.url, headers=listening.headers) as stream:
+                assert stream.status_code == 200
+                for _ in range(MAX_SESSIONS - 1):
+                    assert (await client.post("initialize", INITIALIZE)).status_code == 200
+                assert (await silent.post("ping")).status_code == 404
+                assert (await listening.post("ping")).status_code == 200
 
 
 async def test_headers_of_the_stateless_era_repeat_the_body(gateway: HttpGateway) -> None:

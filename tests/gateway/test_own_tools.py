@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from actors.upstream.exposure import OWN_TOOLS
+from gateway.tools import OPTIONAL
 from tests.bench.tokens import own_tools, tokens
 from tests.gateway.conftest import Connect
 
@@ -23,6 +25,10 @@ async def test_the_five_tools_cost_seven_hundred_tokens_at_most(connect: Connect
     sent = b"[" + b",".join(answer.raw("result", "tools", position) for position in own) + b"]"
     assert sent == own_tools()
     assert tokens(sent) <= MOST_TOKENS
+
+
+def test_no_server_may_take_their_names() -> None:
+    assert OWN | set(OPTIONAL) == OWN_TOOLS
 
 
 async def test_descriptions_are_the_servers_own_words(connect: Connect) -> None:

@@ -66,12 +66,22 @@ def test_nulls_go_outside_payloads_and_stay_inside() -> None:
         (b'{"content":[{"type":"text","text":null}]}', [{"type": "text", "text": ""}]),
         (b'{"content":[{"type":"text","text":5}]}', [{"type": "text", "text": "5"}]),
         (b'{"content":[{"type":"hologram","x":1}]}', [{"type": "hologram", "x": 1}]),
+        (b'{"content":[null,{"type":"text","text":"a","x":null}]}', [{"type": "text", "text": "a"}]),
+        (b'{"content":["b",7]}', [{"type": "text", "text": '"b"'}, {"type": "text", "text": "7"}]),
     ],
 )
 def test_what_every_client_refuses_becomes_what_all_can_read(raw: bytes, content: list[object]) -> None:
     response = Response(raw)
     made = assemble(raw, stateless=False, regular=response.regular)
     assert json.loads(made)["content"] == content
+
+
+@pytest.mark.parametrize(("flag", "wanted"), [(b'"yes"', True), (b"1", True), (b"0", False), (b'""', False)])
+def test_an_error_flag_is_a_boolean(flag: bytes, wanted: bool) -> None:
+    raw = b'{"content":[{"type":"text","text":"a"}],"isError":' + flag + b"}"
+    made = json.loads(assemble(raw, stateless=False, regular=Response(raw).regular))
+    assert made["isError"] is wanted
+    assert made["content"] == [{"type": "text", "text": "a"}]
 
 
 def test_lone_surrogates_become_replacement_characters() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget
-from actors.compressor.detect import detect
+from actors.compressor.detect import look
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.projection import Known, Projection, Rung, TooLong
 from actors.compressor.strategies.task import Draft, Task
@@ -30,10 +30,18 @@ def embedded(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft
         return None
     path, raw = found
     text = jsontext.string(raw)
-    kind = detect(text)
+    seen = look(text)
     for share in _SHARES:
         room = task.budget.scaled(share)
-        inner = replace(task, raw=text, text=text, kind=kind, budget=room, soft=task.soft.capped(room))
+        inner = replace(
+            task,
+            raw=text,
+            text=text,
+            kind=seen.kind,
+            document=seen.document,
+            budget=room,
+            soft=task.soft.capped(room),
+        )
         draft = shorten(inner)
         try:
             whole = _put(Node(data), path, jsontext.quote(draft.text), task.budget)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from actors.compressor import outline, ranks
 from actors.compressor.detect import Kind
-from actors.compressor.excerpt import ASKED, MUST, NOISE, SALIENT, USEFUL, Excerpt, Gaps, choose
+from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
 from actors.compressor.grid import odd, read
 from actors.compressor.relevance import near
 from actors.compressor.strategies.task import Draft, Task
@@ -50,14 +50,16 @@ def truncate(task: Task) -> Draft:
     counts = _shapes(units) if task.kind is Kind.LOG and thinned is None else ""
     if thinned is not None:
         thinned.restore(units)
-    excerpt = choose(units, ranked, task.budget.minus(counts), task.soft.minus(counts), gaps)
-    if gaps is Gaps.INLINE and excerpt.kept < len(
-        {units.lines[index] for index, rank in enumerate(ranked) if rank >= SALIENT}
-    ):
-        # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
-        gaps = Gaps.SILENT
-        excerpt = choose(units, [rank if rank >= SALIENT else NOISE for rank in ranked], task.budget, task.soft, gaps)
-    return _draft(excerpt, gaps, counts)
+    budget, soft = task.budget.minus(counts), task.soft.minus(counts)
+    if gaps is Gaps.BLOCK:
+        return _draft(choose(units, ranked, budget, soft, gaps), gaps, counts)
+    salient = [index for index, rank in enumerate(ranked) if rank >= SALIENT]
+    if sum(units.length(index) for index in salient) <= budget.chars:
+        excerpt = choose(units, ranked, budget, soft, gaps)
+        if excerpt.kept >= len({units.lines[index] for index in salient}):
+            return _draft(excerpt, gaps, counts)
+    # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
+    return _draft(choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
 
 
 def _odd_rows(units: Units) -> list[int]:
@@ -65,12 +67,12 @@ def _odd_rows(units: Units) -> list[int]:
     found: list[int] = []
     run: list[int] = []
     for index in range(len(units) + 1):
-        line = units.content(index) if index < len(units) else ""
+        line = units.contents[index] if index < len(units) else ""
         if line.startswith("|") and (not run or units.lines[index] == units.last_lines[run[-1]] + 1):
             run.append(index)
             continue
         if len(run) >= _LONG_TABLE:
-            grid = read([units.content(at) for at in run])
+            grid = read([units.contents[at] for at in run])
             found += [run[grid.lines[at]] for at in odd(grid)] if grid is not None else []
         run = [index] if line.startswith("|") else []
     return found

@@ -74,6 +74,13 @@ class Known:
     sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
     matches: dict[Node, list[int]] = field(default_factory=dict)
     answers: frozenset[Node] = frozenset()
+    names: dict[str, tuple[str, bool]] = field(default_factory=dict)
+
+    def name(self, name: str) -> tuple[str, bool]:
+        """A member name as JSON, and whether it tells records apart; there are few and they come again and again."""
+        if name not in self.names:
+            self.names[name] = jsontext.quote(name), sets.identifies(name)
+        return self.names[name]
 
 
 @dataclass
@@ -190,7 +197,9 @@ class Projection:
         parts = []
         for at, (name, value) in enumerate(kept):
             level = depth - 1 if at < rich else depth + 1
-            parts.append(f"{jsontext.quote(name)}:{self.render(value, level, self._floor(name))}")
+            quoted, identifies = self.known.name(name)
+            floor = _IDENTITY_FLOOR if identifies and self.rung.rows else 0
+            parts.append(f"{quoted}:{self.render(value, level, floor)}")
         if len(members) > len(kept):
             parts.append(f'"…":"+{len(members) - len(kept)} members"')
             self._count(len(kept), len(members), "members")
@@ -227,9 +236,6 @@ class Projection:
             self.known.sets[node] = (found, sets.survey(found)) if alike and found is not None else None
         return self.known.sets[node]
 
-    def _floor(self, name: str) -> int:
-        return _IDENTITY_FLOOR if self.rung.rows and sets.identifies(name) else 0
-
     def _values(self, node: Node, depth: int) -> str:
         """Plain values, or arrays of arrays: a run from the top and the last one."""
         items = node.items
@@ -262,7 +268,8 @@ class Projection:
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
             asked = set(self._matching(node, [record.node for record in found])[:_MOST_MATCHES])
-            asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
+            if self.known.answers:
+                asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
             whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
         others = [at for at in range(len(found)) if at not in whole]
         columns = _columns(survey, rung)
@@ -277,15 +284,18 @@ class Projection:
             mark = mark if len(listed) == len(others) else f"{mark}, {len(listed)} of them listed"
             rest = self._table(mark, names, self._rows([found[at] for at in listed], columns), survey.same)
         parts: list[str] = []
-        for at, record in enumerate(found):
-            if at in whole:
-                before, self.loud = self.loud, max(self.loud, _LOUD_FLOOR if at in alarms else 0)
-                value = self._asked(record.node, depth + 1, at in asked)
-                self.loud = before
-                parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
-            elif rest:
+        gap = others[0] if others else len(found)
+        for at in sorted(whole):
+            if at > gap and rest:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)
                 rest = ""
+            record = found[at]
+            before, self.loud = self.loud, max(self.loud, _LOUD_FLOOR if at in alarms else 0)
+            value = self._asked(record.node, depth + 1, at in asked)
+            self.loud = before
+            parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
+        if others and rest:
+            parts.append(f'"…":{rest}' if noun == "members" else rest)
         return ",".join(parts)
 
     def _listed(self, others: list[int], alarms: list[int]) -> list[int]:
@@ -314,22 +324,27 @@ class Projection:
     def _rows(self, records: list[sets.Record], columns: list[str]) -> list[list[str]]:
         """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
         before = self.spent
-        rows = [self._row(record, columns) for record in records[:_FIRST_ROWS]]
+        # A listing has rows, so what tells records apart is not cut.
+        wanted = [
+            (name, _IDENTITY_FLOOR if not at or self.known.name(name)[1] else 0) for at, name in enumerate(columns)
+        ]
+        rows = [self._row(record, wanted) for record in records[:_FIRST_ROWS]]
         mean = (self.spent - before) / max(1, len(rows))
         tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(rows))
         if before + _SURE * mean * len(records) > self.limit or _SURE * tokens * len(records) > self.most_tokens:
             raise TooLong
-        return rows + [self._row(record, columns) for record in records[_FIRST_ROWS:]]
+        return rows + [self._row(record, wanted) for record in records[_FIRST_ROWS:]]
 
-    def _row(self, record: sets.Record, columns: list[str]) -> list[str]:
+    def _row(self, record: sets.Record, columns: list[tuple[str, int]]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
-        for name in columns:
-            raw = record.members[name].raw if name in record.members else b"null"
-            if raw[:1] in (b"{", b"["):
-                cells.append('"…"' if len(raw) > 2 else raw.decode())
-            elif raw[:1] == b'"':
-                floor = _IDENTITY_FLOOR if name == columns[0] and self.rung.rows else self._floor(name)
+        members = record.members
+        for name, floor in columns:
+            raw = members[name].raw if name in members else b"null"
+            first = raw[:1]
+            if first == b'"':
                 cells.append(self._string(raw, floor, counted=False))
+            elif first in (b"{", b"[") and len(raw) > 2:
+                cells.append('"…"')
             else:
                 cells.append(raw.decode())
         self._spend("".join(cells))

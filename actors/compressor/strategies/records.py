@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
+
+import re2
 
 from actors.compressor.jsontext import Node
 
@@ -14,6 +13,7 @@ _IDENTITY = (
     "number", "id", "key", "slug", "path", "file", "filename", "symbol", "code", "sku", "uri",
     "email", "login", "username", "handle", "ref", "sha", "hash",
 )  # fmt: skip
+_IDENTITY_NAMES = frozenset(_IDENTITY)
 _STATE = (
     "state",
     "status",
@@ -63,7 +63,8 @@ _ALARMS = frozenset(
     )
 )
 _NOTHING = (b"null", b'""')
-_ALARM = re.compile(b"|".join(_ALARMS), re.I)
+_ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)))
+_TOGETHER = 50
 _MOST_OUTLIERS = 6
 _MOST_READ = 20_000
 _SAMPLE = 1_000
@@ -71,23 +72,31 @@ _SMALL_OBJECT = 600
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
 
-@dataclass(frozen=True)
 class Record:
     """One record: its key in an object (`None` in an array), and itself."""
 
-    key: str | None
-    node: Node
+    __slots__ = ("_members", "key", "node")
 
-    @cached_property
+    def __init__(self, key: str | None, node: Node) -> None:
+        self.key = key
+        self.node = node
+        self._members: dict[str, Node] | None = None
+
+    @property
     def members(self) -> dict[str, Node]:
         """The members, read when they are first needed; a plain value is a record with the one member `value`.
 
         Where a record names itself only inside of a small object, the members of that stand beside it as `outer.inner`.
         """
+        if self._members is None:
+            self._members = self._read()
+        return self._members
+
+    def _read(self) -> dict[str, Node]:
         if self.node.raw[:1] != b"{":
             return {"value": self.node}
         members = self.node.members
-        if any(name.lower() in _IDENTITY for name in members):
+        if not _IDENTITY_NAMES.isdisjoint(map(str.lower, members)):
             return members
         inner = {
             f"{outer}.{name}": value
@@ -109,7 +118,7 @@ class Field:
     containers: int = 0
     empty: int = 0
     echoes: int = 0
-    values: Counter[bytes] = field(default_factory=Counter)
+    values: dict[bytes, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,10 @@ def survey(records: list[Record]) -> Survey:
     fields: dict[str, Field] = {}
     for record in records[:_SAMPLE]:
         for name, node in record.members.items():
-            _count(fields.setdefault(name, Field(name, first=node.raw)), node.raw, record.key)
+            found = fields.get(name)
+            if found is None:
+                found = fields[name] = Field(name, first=node.raw)
+            _count(found, node.raw, record.key)
     total = min(len(records), _SAMPLE)
     scores: dict[str, int] = {}
     same: dict[str, bytes] = {}
@@ -154,12 +166,22 @@ def survey(records: list[Record]) -> Survey:
             continue
         scores[name] = _score(found)
     scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], _place(pair[0]))))
-    alarms = [at for at, record in enumerate(records[:_MOST_READ]) if _failed(record)]
+    alarms = _alarms(records[:_MOST_READ])
     return Survey(scores, same, _outliers(records[:_SAMPLE], fields, total), alarms)
 
 
+def _alarms(records: list[Record]) -> list[int]:
+    """Positions of the records that say that something failed."""
+    found: list[int] = []
+    for start in range(0, len(records), _TOGETHER):
+        # Most records say nothing of the kind, and need not be read for that: nor even looked at one by one.
+        part = records[start : start + _TOGETHER]
+        if _ALARM.search(b"\n".join([record.node.raw for record in part])):
+            found += [start + at for at, record in enumerate(part) if _failed(record)]
+    return found
+
+
 def _failed(record: Record) -> bool:
-    # Most records say nothing of the kind, and need not be read for that.
     return _ALARM.search(record.node.raw) is not None and any(
         len(node.raw) <= 12 and node.raw.lower() in _ALARMS for node in record.members.values()
     )
@@ -172,7 +194,8 @@ def _place(name: str) -> int:
 
 
 def identifies(name: str) -> bool:
-    return _last(name) in _IDENTITY
+    """Whether a member of this name tells records apart."""
+    return _last(name) in _IDENTITY_NAMES
 
 
 def _last(name: str) -> str:
@@ -189,8 +212,9 @@ def _count(found: Field, raw: bytes, key: str | None) -> None:
         return
     found.empty += raw in _NOTHING
     found.echoes += key is not None and raw[1:-1] == key.encode()
-    if len(found.values) <= 64 or raw in found.values:
-        found.values[raw[:200]] += 1
+    value = raw[:200]
+    if len(found.values) <= 64 or value in found.values:
+        found.values[value] = found.values.get(value, 0) + 1
 
 
 def _score(found: Field) -> int:
@@ -230,11 +254,15 @@ def _outliers(records: list[Record], fields: dict[str, Field], total: int) -> li
         name for name, found in fields.items() if total >= 20 and 0 < found.present - found.empty <= max(1, total // 50)
     }
     found_at: list[tuple[int, int]] = []
-    for index, record in enumerate(records):
-        counts = [
-            rare[(name, node.raw[:200])] for name, node in record.members.items() if (name, node.raw[:200]) in rare
-        ]
-        counts += [1 for name, node in record.members.items() if name in seldom and node.raw not in _NOTHING]
+    telling = {name for name, _ in rare} | seldom
+    for index, record in enumerate(records if telling else ()):
+        counts = []
+        for name in telling & record.members.keys():
+            raw = record.members[name].raw
+            if (name, raw[:200]) in rare:
+                counts.append(rare[(name, raw[:200])])
+            if name in seldom and raw not in _NOTHING:
+                counts.append(1)
         if counts:
             found_at.append((min(counts), index))
     return sorted(index for _, index in sorted(found_at)[:_MOST_OUTLIERS])

@@ -91,15 +91,6 @@ _NESTED = tuple(
 """For documents without lists of any weight: ever less of the depth, never less of the top."""
 
 
-def document(text: str) -> bytes | None:
-    """The JSON of a text, NDJSON as one array; `None` where it is neither."""
-    data = jsontext.parse(text)
-    if data is not None:
-        return data
-    lines = jsontext.parse_lines(text)
-    return None if lines is None else b"[" + b",".join(lines) + b"]"
-
-
 def listing(task: Task, data: bytes) -> Draft | None:
     """Every record by its telling fields where that fits, a few of them whole.
 
@@ -139,6 +130,11 @@ def columnar(data: bytes, limit: float) -> str | None:
         return None
     items = jsontext.Node(data).items
     if len(items) < 3 or any(item.raw[:1] != b"{" for item in items):
+        return None
+    # Where all have the same names, each row is shorter than its record by as much as the first one is.
+    first = items[0]
+    saved = len(first.raw) - 1 - sum(len(value.raw) + 1 for value in first.members.values())
+    if len(data.decode()) - saved * len(items) > limit:
         return None
     names: list[str] | None = None
     rows = []

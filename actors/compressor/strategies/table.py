@@ -29,7 +29,7 @@ def table(task: Task) -> Draft | None:
     if len(task.text) > LARGE:
         return None
     units = split(task.text)
-    grid = read([units.content(index) for index in range(len(units))])
+    grid = read(units.contents)
     if grid is None or units.lines[-1] - units.lines[0] + 1 < len(units):
         return None
     columns = grid.columns

@@ -37,11 +37,11 @@ SELECT
     server,
     tool,
     count(*) AS calls,
-    quantile_cont(total_ms, 0.5) AS p50_ms,
-    quantile_cont(total_ms, 0.95) AS p95_ms,
-    quantile_cont(total_ms, 0.99) AS p99_ms,
-    quantile_cont(upstream_ms, 0.5) FILTER (upstream_ms > 0) AS upstream_p50_ms,
-    quantile_cont(total_ms - upstream_ms, 0.5) FILTER (ok OR upstream_ms > 0) AS own_p50_ms
+    round(quantile_cont(total_ms, 0.5), 3) AS p50_ms,
+    round(quantile_cont(total_ms, 0.95), 3) AS p95_ms,
+    round(quantile_cont(total_ms, 0.99), 3) AS p99_ms,
+    round(quantile_cont(upstream_ms, 0.5) FILTER (upstream_ms > 0), 3) AS upstream_p50_ms,
+    round(quantile_cont(total_ms - upstream_ms, 0.5) FILTER (ok OR upstream_ms > 0), 3) AS own_p50_ms
 FROM call
 WHERE NOT cached
 GROUP BY server, tool

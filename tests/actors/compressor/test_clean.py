@@ -6,13 +6,13 @@ import random
 import pytest
 
 from actors.compressor.clean import clean
-from actors.compressor.detect import Kind, detect
+from actors.compressor.detect import Kind, Seen, look
 from actors.compressor.messages import Cleaning
 from tests.actors.compressor import texts
 
 
 def cleaned(text: str, switches: Cleaning | None = None) -> tuple[str, tuple[str, ...]]:
-    made = clean(text, detect(text), switches or Cleaning())
+    made = clean(text, look(text), switches or Cleaning())
     return made.text, made.dropped
 
 
@@ -93,7 +93,7 @@ def test_switches() -> None:
 
 def test_a_diff_keeps_the_blank_of_its_context_lines() -> None:
     text = texts.diff(2) + " \n"
-    assert clean(text, Kind.DIFF, Cleaning()).text == text
+    assert clean(text, Seen(Kind.DIFF), Cleaning()).text == text
 
 
 def test_nothing_but_escapes_is_said_to_be_dropped() -> None:

@@ -11,7 +11,7 @@ from actors.compressor.units import LONGEST_UNIT, merge_fences, safe_cut, split
 @given(st.text(alphabet="ab \n\r\té한👩‍💻", max_size=300))
 def test_units_cover_everything_but_white_space(text: str) -> None:
     units = split(text)
-    joined = "".join(units.content(index) for index in range(len(units)))
+    joined = "".join(units.contents)
     assert "".join(joined.split()) == "".join(text.split())
     assert "".join(units.full(index) for index in range(len(units))) == (text[units.starts[0] :] if len(units) else "")
 
@@ -19,7 +19,7 @@ def test_units_cover_everything_but_white_space(text: str) -> None:
 def test_long_lines_are_cut_at_spaces_into_pieces() -> None:
     units = split("word " * 1000)
     assert len(units) > 5
-    assert all(len(units.content(index)) <= LONGEST_UNIT for index in range(len(units)))
+    assert all(len(line) <= LONGEST_UNIT for line in units.contents)
     assert all(units.full(index).startswith("word") for index in range(len(units)))
     assert set(units.lines) == {1}
 
@@ -73,7 +73,7 @@ def test_more_budget_never_means_less_and_the_budget_holds(rows: list[tuple[int,
 
 
 def test_spread_covers_the_range_from_the_start() -> None:
-    order = spread(list(range(100)))
+    order = [*spread(range(100))]
     assert sorted(order) == list(range(100))
     assert order[:2] == [0, 99]
     assert max(b - a for a, b in zip(sorted(order[:10]), sorted(order[:10])[1:], strict=False)) < 40
@@ -82,7 +82,7 @@ def test_spread_covers_the_range_from_the_start() -> None:
 def test_fenced_blocks_are_one_unit_and_long_ones_stay_closed() -> None:
     text = "# T\n```py\na\nb\n```\nafter\n~~~\n" + "row of it\n" * 200 + "~~~\nend\n```\nopen\n"
     units = merge_fences(split(text))
-    assert units.content(1) == "```py\na\nb\n```"
+    assert units.contents[1] == "```py\na\nb\n```"
     long = units.overrides[3]
     assert long.startswith("~~~\nrow of it\n")
     assert long.endswith("\n~~~\n")
@@ -91,4 +91,4 @@ def test_fenced_blocks_are_one_unit_and_long_ones_stay_closed() -> None:
     made = choose(units, [MUST, MUST, 0, 0, MUST, 0, 0], Budget(999, 999), Budget(999, 999), Gaps.INLINE)
     assert made.text == "# T\n```py\na\nb\n```\n…+203\nend …+2"
     assert made.kept == 6
-    assert [units.content(index) for index in range(4, len(units))] == ["end", "```", "open"]
+    assert units.contents[4:] == ["end", "```", "open"]

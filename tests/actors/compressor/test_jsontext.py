@@ -18,12 +18,12 @@ VALUES = st.recursive(
 @given(st.lists(VALUES, max_size=4) | st.dictionaries(st.text(max_size=4), VALUES, max_size=4), st.integers(0, 4))
 def test_minifying_changes_white_space_only(value: object, indent: int) -> None:
     text = json.dumps(value, indent=indent)
-    assert jsontext.minify(text) == json.dumps(value, separators=(",", ":"))
+    assert jsontext.parse(text) == json.dumps(value, separators=(",", ":")).encode()
 
 
 def test_lexemes_stay() -> None:
     text = '{"id": 9007199254740993, "x": 1.10, "e": 1E400, "neg": -0.0, "u": "\\u00e9\\/", "big": 2512292042121000001}'
-    assert jsontext.minify(text) == text.replace(": ", ":").replace(", ", ",")
+    assert jsontext.parse(text) == text.replace(": ", ":").replace(", ", ",").encode()
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,12 @@ def test_what_is_not_json_is_not_taken_for_it(text: str) -> None:
 
 
 def test_lone_surrogate_escapes_are_replaced_and_others_kept() -> None:
-    assert jsontext.minify(r'["\ud800", "\\ud800", "\ud83d\ude00"]') == r'["\ufffd","\\ud800","\ud83d\ude00"]'
+    assert jsontext.parse(r'["\ud800", "\\ud800", "\ud83d\ude00"]') == rb'["\ufffd","\\ud800","\ud83d\ude00"]'
 
 
 def test_records_of_ndjson() -> None:
-    assert jsontext.parse_lines('{"a": 1}\n\n{"a": 2}\n') == [b'{"a":1}', b'{"a":2}']
+    assert jsontext.parse_lines('{"a": 1}\n\n{"a": 2}\n') == b'[{"a":1},{"a":2}]'
+    assert jsontext.lines(b'[{"a":1},{"a":2}]') == '{"a":1}\n{"a":2}'
     assert jsontext.parse_lines('{"a": 1}\nplain') is None
 
 

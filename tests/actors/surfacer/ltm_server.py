@@ -2,8 +2,9 @@
 
 Plain JSON-RPC over stdio without any package, so that it starts at once. Like a server with rank fusion it returns its
 memories for *any* query, the first with score 1/61. The script is read anew at every call:
-`behaviour` is `ok`, `error` (an `Error:` text), `hang`, `hang_do` (`mem_do` alone), `crash`, `garbage`, `rpc_error`; `tools` and `version` replace
-what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`. Searches wait while the file `hold` exists.
+`behaviour` is `ok`, `error` (an `Error:` text), `hang`, `hang_do` (`mem_do` alone), `crash`, `garbage`, `rpc_error`;
+`tools` and `version` replace what it advertises; `compose`, `scratch` and `proposed` answer `mem_do`. Searches wait
+while the file `hold` exists.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from actors.surfacer.memory import Memory
 from actors.surfacer.relevance import Scored
 
 
-def scored(name: str, text: str, relevance: float) -> Scored:
-    return Scored(Memory(name, text, f"{name}.md"), relevance, frozenset())
+def scored(name: str, text: str, relevance: float, *matched: str) -> Scored:
+    return Scored(Memory(name, text, f"{name}.md"), relevance, frozenset(matched))
 
 
 def names(found: list[Scored]) -> list[str]:
@@ -48,6 +48,21 @@ def test_twins_collapse() -> None:
 def test_the_newer_of_two_on_one_topic(old: str, new: str) -> None:
     assert names(choose([scored("old", old, 0.8), scored("new", new, 0.78)], 3)) == ["new"]
     assert names(choose([scored("new", new, 0.8), scored("old", old, 0.78)], 3)) == ["new"]
+
+
+def test_notes_after_one_pattern_do_not_stand_for_each_other() -> None:
+    def customer(name: str, date: str, relevance: float, *matched: str) -> Scored:
+        text = f"Customer {name}: contract renewed on {date}, discount agreed by phone, invoices go to accounting."
+        return scored(name, text, relevance, "customer", *matched)
+
+    asked = customer("Vandelay", "2025-01-10", 0.9, "vandelay")
+    newer = customer("Globex", "2025-05-20", 0.88)
+    assert names(choose([asked, newer], 3)) == ["Vandelay"]
+    assert names(without_twins([asked], [newer])) == ["Vandelay"]
+    assert names(without_twins([newer], [asked])) == []
+    both = [asked, customer("Globex", "2025-05-20", 0.88, "globex")]
+    assert names(choose(both, 3)) == ["Vandelay", "Globex"]
+    assert names(without_twins(both[:1], both[1:])) == ["Vandelay"]
 
 
 @pytest.mark.parametrize(

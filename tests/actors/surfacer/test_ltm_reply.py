@@ -87,7 +87,8 @@ def test_faults(answer: bytes) -> None:
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "1" + "0" * 400, "true", "null", '"high"'])
 def test_an_odd_score_does_not_cost_the_answer(number: str) -> None:
     for key, read in (("results", read_search), ("retrieved", read_compose)):
-        found = read('{"%s": [{"content": "one", "score": %s}, {"content": "two", "score": 0.5}]}' % (key, number))
+        rows = f'[{{"content": "one", "score": {number}}}, {{"content": "two", "score": 0.5}}]'
+        found = read(f'{{"{key}": {rows}}}')
         assert [m.text for m in found.memories] == ["one", "two"]
         assert found.memories[0].score in (0.0, 1.0)
         assert found.memories[1].score == 0.5

@@ -39,11 +39,39 @@ def test_context_query_is_taken_as_it_is_and_always_usable() -> None:
     assert (made.stage, made.text) == (2, "JWT")
 
 
-@pytest.mark.parametrize("key", ["path", "file", "filepath", "file_path", "filename"])
+@pytest.mark.parametrize("key", ["path", "paths", "file", "files", "filepath", "file_path", "filename"])
 def test_path_arguments(key: str) -> None:
     made = found(**{key: "src/auth/handler.py"})
     assert made.stage == 3
     assert words(made) == {"auth", "handler"}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/kim/work/thumbnailer/convert.py", "thumbnailer/convert.py"),
+        ("C:\\work\\shop\\Auth\\Handler.cs", "auth/handler.cs"),
+        ("billing/auth/index.ts", "auth/index.ts"),
+        ("billing/src/index.ts", ""),
+        ("/home/kim/work/shop/auth/tokens", ""),
+    ],
+)
+def test_a_file_is_known_as_a_note_would_name_it(path: str, name: str) -> None:
+    assert found(path=path).files == (frozenset({name}) if name else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"resourceType": "ingress", "name": "checkout", "namespace": "shop"}, {"ingress", "checkout", "shop"}),
+        ({"channel": "ship-war-room", "limit": 100}, {"ship", "war", "room"}),
+        ({"schema": "public", "table": "ledger_entry_tags"}, {"ledger", "entry", "tags"}),
+    ],
+)
+def test_what_servers_call_their_things(arguments: dict[str, object], expected: set[str]) -> None:
+    made = found(**arguments)
+    assert made.stage == 4
+    assert expected <= words(made)
 
 
 def test_other_keys_are_no_paths() -> None:

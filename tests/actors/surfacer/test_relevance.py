@@ -30,6 +30,16 @@ def test_it_lies_between_nothing_and_one() -> None:
     assert 0.5 < relevance("rotate the refresh token", "Rotate every refresh token on use.") <= 1
 
 
+def test_a_note_that_names_the_file_is_about_it() -> None:
+    def of(path: str, text: str) -> float:
+        return ask("", memory(text), path=path)[0].relevance
+
+    path = "/home/kim/work/thumbnailer/convert.py"
+    assert of(path, "CMYK pictures fail; see thumbnailer/convert.py.") >= 0.7
+    assert of(path, "CMYK pictures fail; see thumbnailer/convert.pyi and old-thumbnailer/convert.py.") < 0.35
+    assert of(path, "Convert all prices before the release.") < 0.35
+
+
 def test_one_shared_word_is_no_evidence() -> None:
     assert relevance("token bucket algorithm of network shaping", "The access token lives 15 minutes.") == 0
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import stat
 from pathlib import Path
 
 import duckdb
@@ -84,3 +87,29 @@ def test_everything_can_be_taken_along(tmp_path: Path) -> None:
     assert {file.stem for file in (tmp_path / "all").iterdir()} == set(KINDS)
     assert read(tmp_path / "all" / "selection.parquet", "candidate_features['t']['rank']") == [(1.0,)]
     assert write_tables(path, tmp_path / "all") == found, "a second time replaces the files"
+
+
+def test_only_a_regular_file_is_replaced_and_a_link_stays_one(tmp_path: Path) -> None:
+    path = stored(tmp_path, *calls(2))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StateError, match="no regular file"):
+        write(path, "FROM call", pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode), "what was there is still there"
+    link, target = tmp_path / "link.parquet", tmp_path / "elsewhere.parquet"
+    link.symlink_to(target)
+    assert write(path, "FROM call", link) == 2
+    assert link.is_symlink()
+    assert read(target, "count(*)") == [(2,)]
+
+
+def test_what_the_system_refuses_is_named_in_one_short_line(tmp_path: Path) -> None:
+    path, target = stored(tmp_path, *calls(2)), tmp_path / "out.parquet"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
+    try:
+        with pytest.raises(StateError, match=r"out\.parquet cannot be written: File too large$"):
+            write(path, "FROM call", target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not target.exists()

@@ -146,6 +146,16 @@ def test_everything_else_is_refused_in_one_line(path: Path, sql: str) -> None:
     assert sorted(path.parent.iterdir()) == files
 
 
+@pytest.mark.parametrize(
+    ("sql", "advice"),
+    [("SELECT tol FROM call", '"tool"'), ("FROM cal", 'Did you mean "call"?'), ("SELECT coun(*) FROM call", '"count"')],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_was_meant(path: Path, sql: str, advice: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        run_read_only(path, sql)
+    assert advice in refusal.value.message
+
+
 def test_rows_are_limited_and_the_answer_says_so(path: Path) -> None:
     result = run_read_only(path, "SELECT range FROM range(100000000000)", max_rows=2_500)
     assert len(msgspec.json.decode(result.rows)) == 2_500

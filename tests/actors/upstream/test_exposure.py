@@ -130,6 +130,24 @@ def test_two_tools_with_one_name_are_both_withheld() -> None:
     assert [one.reason for one in withheld] == ["duplicate_name", "duplicate_name"]
 
 
+def test_a_name_of_the_gateways_own_is_taken() -> None:
+    """A gateway may stand behind a gateway, without a prefix."""
+    own = {"name": "stm_proxy_read_more", "inputSchema": OBJECT}
+    other = {"name": "stm_other", "inputSchema": OBJECT}
+    entries, withheld = exposed(own, other, prefix="")
+    assert [entry.name for entry in entries] == ["stm_other"]
+    [one] = withheld
+    assert (one.reason, one.detail) == ("duplicate_name", "the gateway has a tool stm_proxy_read_more of its own")
+    [entry], _ = exposed(own)
+    assert entry.name == "p__stm_proxy_read_more"
+
+
+@pytest.mark.parametrize("prefix", ["", "p"])
+def test_a_tool_without_a_name_is_withheld(prefix: str) -> None:
+    entries, [withheld] = exposed({"name": "", "inputSchema": OBJECT}, prefix=prefix)
+    assert (entries, withheld.reason, withheld.detail) == ([], "invalid_schema", "its name is empty")
+
+
 @pytest.mark.parametrize(
     ("annotations", "read_only", "writes"),
     [
