@@ -43,6 +43,13 @@ class NotSent(PeerUnavailable):
     code = "not_sent"
 
 
+class SessionLost(PeerUnavailable):
+    """The peer no longer knows our session: nothing has run, but what the session had is gone as well. Only what does
+    not depend on it may be sent again."""
+
+    code = "session_lost"
+
+
 class TooLarge(BusError):
     """The answer is longer than the limit and was not kept."""
 

@@ -116,7 +116,7 @@ def private_directory(path: Path) -> None:
     """Makes `path` a directory of ours with mode 0700.
 
     Raises:
-        ConfigError: it is a link, another user's, or cannot be made.
+        ConfigError: it is a link, another user's, or cannot be made or kept private.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -131,7 +131,13 @@ def private_directory(path: Path) -> None:
     if found.st_uid != os.getuid():
         raise ConfigError(f"the directory {path} belongs to another user; set MEMTOMEM_STM_HOME to one of your own")
     if found.st_mode & 0o077:
-        path.chmod(0o700)
+        try:
+            path.chmod(0o700)
+        except OSError as error:
+            raise ConfigError(
+                f"the directory {path} is open to other users and cannot be closed: {error.strerror}; "
+                "set MEMTOMEM_STM_HOME to one of your own"
+            ) from None
 
 
 def _absolute(text: str, env: Mapping[str, str]) -> Path:

@@ -32,7 +32,7 @@ class SurfacingSettings(Block, frozen=True, kw_only=True):
     ltm_mcp_command: Annotated[str, doc("Its program; not installed = the embedded LTM.")] = "memtomem-server"
     ltm_mcp_args: Annotated[tuple[str, ...], doc("Its arguments.")] = ()
     ltm_mcp_url: Annotated[str, doc("Its address (sse, streamable_http).")] = ""
-    ltm_mcp_headers: Annotated[dict[str, str] | None, doc("Its HTTP headers.")] = None
+    ltm_mcp_headers: Annotated[dict[str, str] | None, doc("Its HTTP headers; ${VAR} as for an upstream.")] = None
     min_score: Annotated[Share, doc("Relevance a memory needs, 0 to 1.")] = 0.35
     max_results: Annotated[Positive, doc("Memories at most; unset = by model, 3.", scope="session")] = 3
     min_query_tokens: Annotated[Positive, doc("Tokens that make a query usable.")] = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from actors.upstream.messages import GetServers
+from actors.upstream.messages import GetServers, ToolEntry
 from bus import jsonrpc
 from bus.errors import BusError
 from gateway import missing
@@ -65,12 +65,9 @@ class Calls:
             raise Failure(jsonrpc.INVALID_PARAMS, "arguments must be an object")
         if params.name in self._own:
             return await self._own.call(params.name, arguments, stateless=request.stateless, session=session.name)
-        entry = self._catalogue.find(params.name)
-        if entry is None:
-            await self._catalogue.known(FIRST_LIST_SECONDS)
-            entry = self._catalogue.find(params.name)
-        if entry is None:
-            return text_result(await self._why_missing(params.name), is_error=True, stateless=request.stateless)
+        entry = self._catalogue.find(params.name) or await self._look(params.name)
+        if isinstance(entry, str):
+            return text_result(entry, is_error=True, stateless=request.stateless)
         arguments, query = take_context_query(arguments, entry.input_schema)
         relay = ProgressRelay(session, request)
         call = Call(
@@ -94,19 +91,26 @@ class Calls:
             return None
         return outcome.result
 
-    async def _why_missing(self, name: str) -> str:
-        """What to tell about a tool of a server that is known.
+    async def _look(self, name: str) -> ToolEntry | str:
+        """A tool that this gateway is only just being told of, or what to tell about one of a server that is known.
 
         Raises:
             Failure: no server is known to have such a tool.
         """
+        await self._catalogue.known(FIRST_LIST_SECONDS)
+        entry = self._catalogue.find(name)
+        if entry is not None:
+            return entry
         servers, withheld = self._catalogue.servers, self._catalogue.withheld
         try:  # the states of this moment; the catalogue is only told again when the tools change
             now = await self._pipeline.upstream.bus.ask(GetServers(), timeout=STATES_SECONDS, wait=0.0)
             servers, withheld = now.servers, now.withheld
+            entry = next((tool for tool in now.tools if tool.name == name), None)
         except BusError as error:
             if not self._catalogue.generation:
                 return f"no server can be asked at the moment: {error.message}"
+        if entry is not None:
+            return entry
         why = missing.explain(name, servers, withheld)
         if why:
             return why

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
+from operator import eq
 
 import re2
 
@@ -62,7 +64,8 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
     if not switches.enabled:
         return Cleaned(text, kind)
     if seen.document is not None:
-        return Cleaned(seen.document.decode() if kind is Kind.JSON else jsontext.lines(seen.document), kind)
+        after = seen.document.decode() if kind is Kind.JSON else jsontext.lines(seen.document)
+        return Cleaned(text if after == text else after, kind)
     dropped: list[str] = []
 
     def step(name: str, after: str) -> str:
@@ -80,6 +83,8 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
     if kind is Kind.HTML and switches.strip_html:
         text = step("HTML to Markdown", to_markdown(text))
         kind = Kind.MARKDOWN
+    if len(text) > _MOST_CLEANED:
+        return Cleaned(text, kind, tuple(dropped))
     if len(text) > 160:
         text = step("base64", _base64(text))
     if kind is not Kind.DIFF and (" \n" in text or "\t\n" in text):
@@ -147,7 +152,8 @@ def _type(blob: str) -> str:
 
 def _links(text: str) -> str:
     """Runs of lines that hold nothing but a link, by their first ones and a count."""
-    if text.count("http") + text.count("](") < _FEWEST_LINKS:
+    links = [line for line in text.split("\n") if ("http" in line or "](" in line) and _LINK_LINE.fullmatch(line)]
+    if len(links) < _FEWEST_LINKS:
         return text
     out: list[str] = []
     run: list[str] = []
@@ -166,10 +172,13 @@ def _links(text: str) -> str:
 
 def _repeats(text: str) -> str:
     """Identical lines in a row once, with their count; a long paragraph that came before by where it came."""
+    lines = text.split("\n")
+    paragraphs = text.strip("\n").split("\n\n")
+    if len({*paragraphs}) == len(paragraphs) and not any(map(eq, lines, islice(lines, 1, None))):
+        return text
     out: list[str] = []
     seen: dict[str, int] = {}
     fenced = False
-    lines = text.split("\n")
     index, paragraph_from = 0, 0
     while index < len(lines):
         line = lines[index]

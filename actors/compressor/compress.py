@@ -76,6 +76,11 @@ class _Block:
         return self.raw if self.cleaned is None else self.cleaned.text
 
     @cached_property
+    def safe(self) -> str:
+        """The text as valid UTF-8."""
+        return valid(self.raw)
+
+    @cached_property
     def size(self) -> Budget:
         return Budget.of(self.raw)
 
@@ -154,11 +159,10 @@ def _lighten(block: _Block, response: _Response) -> None:
     policy = response.policy
     if len(block.raw) <= policy.untouched_chars:
         return
-    safe = valid(block.raw)
-    block.seen = look(safe)
+    block.seen = look(block.safe)
     if policy.strategy == "progressive" and len(block.raw) > policy.progressive.chunk_size:
         return
-    block.cleaned = clean(safe, block.seen, policy.cleaning)
+    block.cleaned = clean(block.safe, block.seen, policy.cleaning)
     text, tokens = block.cleaned.text, block.source_size.tokens
     original = None
     if block.cleaned.dropped:
@@ -262,7 +266,7 @@ def _shorten(block: _Block, room: Budget, response: _Response) -> None:
     policy = response.policy
     ticket = response.issue(block.raw, policy.progressive.ttl_seconds)
     room = room.capped(block.size)
-    safe = valid(block.raw)
+    safe = block.safe
     seen = block.seen or look(safe)
     raw_kind = seen.kind
     kind, source = (block.cleaned.kind, block.cleaned.text) if block.cleaned is not None else (raw_kind, safe)

@@ -213,7 +213,7 @@ def _sample(text: str) -> list[str]:
         for part in (text[:third], text[middle : middle + third], text[-third:]):
             lines = part.splitlines()
             found += [line for line in lines[1 if found else 0 : -1] if line.strip()]
-    step = max(1, len(found) // _SAMPLE_LINES)
+    step = max(1, -(-len(found) // _SAMPLE_LINES))
     return [
         line[:500] for line in (found if step == 1 else found[: _SAMPLE_LINES // 2] + found[_SAMPLE_LINES // 2 :: step])
     ]

@@ -71,7 +71,8 @@ def to_markdown(html: str) -> str:
 def _depth(html: str) -> int:
     """An upper bound of how deep elements nest: opened and not yet closed."""
     depth = deepest = 0
-    for close, name in _TAG.findall(html):
+    for tag in _TAG.finditer(html):
+        close, name = tag.groups()
         if close:
             depth -= depth > 0
         elif name.lower() not in _SELF_CLOSING:

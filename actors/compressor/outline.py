@@ -26,8 +26,8 @@ _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|id|title|kind|host|hostname|service|resource|namespace)[\"']?\s*[:=]\s*\S", re.I
 )
-_NAMES = frozenset({"na", "id", "ti", "ki", "ho", "se", "re"})
-"""How the names of `_IDENTITY` begin."""
+_NAMES = frozenset("-\"'nNiItTkKhHsSrR")
+"""How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
     r"^(?:\*\*|__)\S.{0,150}|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
@@ -61,7 +61,7 @@ def settings(units: Units) -> list[int]:
         own, depth = times[words] <= _FEW, depths[index]
         if words[:1] == "[" and _SECTION.match(words):
             found[index] = SALIENT + 1
-        elif words[:5].lower().lstrip("- \"'")[:2] in _NAMES and _IDENTITY.match(words):
+        elif words[:1] in _NAMES and _IDENTITY.match(words):
             found[index] = SALIENT if own else USEFUL
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it

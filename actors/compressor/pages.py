@@ -39,6 +39,8 @@ class Slice:
 
 def valid(text: str) -> str:
     """The text with lone surrogates replaced one for one, so that offsets stay true and the result is valid UTF-8."""
+    if text.isascii():
+        return text
     try:
         text.encode()  # many times faster than a search, and nearly always all there is to do
     except UnicodeEncodeError:

@@ -64,8 +64,8 @@ _SIGNATURE = re.compile(
     r"|(?:[A-Za-z_][\w:*&<>]* )+\*?\w+\([^;]{0,200}\)\s*\{|#define \w+\(|module \w|package \w)"
 )
 _OPENERS = (
-    "async ", "def ", "class ", "export ", "default ", "abstract ", "function", "interface ", "enum ", "namespace ", "type ",
-    "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl", "public",
+    "async ", "def ", "class ", "export ", "default ", "abstract ", "function", "interface ", "enum ", "namespace ",
+    "type ", "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl", "public",
     "private", "protected", "internal", "static", "final", "override", "virtual", "CREATE ", "ALTER ", "#define ",
     "package ",
 )  # fmt: skip

@@ -6,6 +6,9 @@ Everything is found by literal search, so the time grows with the text only as f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import AnyStr
+
+import re2
 
 from actors.compressor.relevance import fold, terms
 from actors.compressor.units import Units
@@ -17,11 +20,17 @@ _SAMPLES, _SAMPLE = 60, 2_000
 _AROUND = 700
 """Code points kept on each side of a hit."""
 _MOST_HITS = 60
-"""Of one word, spread over the text."""
-_TROUBLE = (
-    "fatal", "panic", "traceback", "exception", "critical", "error", "failed", "fail", "segfault", "oom", "killed",
-    "exit code", "caused by", "refused", "denied", "corrupt", "warn",
-)  # fmt: skip
+"""Of one word of the query, spread over the text."""
+_TROUBLE = tuple(
+    re2.compile(words)
+    for words in (
+        b"fatal|panic|traceback|segfault|oom|corrupt|critical|killed|exit code|caused by",
+        b"exception|error|fail",
+        b"refused|denied|warn",
+    )
+)
+_MOST_TROUBLE = 120
+"""Of each group of words."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,13 @@ def thin(text: str, query: str) -> Thin:
     spans = [(0, _END), (len(text) - _END, len(text))]
     step = len(text) // _SAMPLES
     spans += [(at * step, at * step + _SAMPLE) for at in range(1, _SAMPLES)]
-    folded = fold(text)
-    for word in (*terms(query), *_TROUBLE):
-        spans += [(at - _AROUND, at + _AROUND) for at in _hits(folded, word)]
+    data = text.encode("ascii", "replace").lower()  # one byte for each code point
+    found = [at for words in _TROUBLE for at in _trouble(data, words)]
+    asked = terms(query)
+    folded = text if all(map(str.isascii, asked)) else fold(text)
+    for word in asked:
+        found += _hits(data, word.encode()) if word.isascii() else _hits(folded, word)
+    spans += [(at - _AROUND, at + _AROUND) for at in found]
     parts: list[str] = []
     lines: list[int] = []
     position, number = 0, 1
@@ -69,8 +82,15 @@ def thin(text: str, query: str) -> Thin:
     return Thin("\n".join(parts), lines, number - text.endswith("\n"))
 
 
-def _hits(folded: str, word: str) -> list[int]:
-    """Where a word stands: in each of as many equal parts of the text as hits are wanted, the first one."""
+def _trouble(data: bytes, words: re2._Regexp) -> list[int]:
+    """Where one of the words stands: in each of as many equal parts as hits are wanted, the first one."""
+    step = len(data) // _MOST_TROUBLE + 1
+    starts = range(0, len(data), step)
+    return [match.start() for start in starts if (match := words.search(data, start, start + step)) is not None]
+
+
+def _hits(folded: AnyStr, word: AnyStr) -> list[int]:
+    """Where a word stands, likewise."""
     found = []
     step = len(folded) // _MOST_HITS + 1
     for start in range(0, len(folded), step):

@@ -61,6 +61,7 @@ MEMORIES = "memories"
 PATIENCE_SECONDS = 15.0
 """How long a direct search or a new note waits for an LTM that is still starting."""
 _RETRY_TUNER_SECONDS = 2.0
+_TELL_SECONDS = 1.0
 _SWEEP_SECONDS = 3600.0
 _LTM_KEYS = ("enabled", "ltm_mcp_transport", "ltm_mcp_command", "ltm_mcp_args", "ltm_mcp_url", "ltm_mcp_headers")
 
@@ -124,6 +125,8 @@ class SurfacerActor(Actor):
         self._record_opportunity(request, reply.reason or "surfaced", outcome.query_digest)
         if outcome.shown:
             self.events.add(surfacing_event(request, outcome))
+            # These are few and can be rated: they do not wait for a batch, with which they could be lost.
+            self.spawn(self.events.flush(_TELL_SECONDS), name="tell-shown")
         return reply
 
     @handles(Prepare)

@@ -80,6 +80,7 @@ async def begin(
         raise UpstreamUnavailable(f"it did not finish its start within {seconds:g} s") from None
     except handshake.DiedOnProbe:
         raise
-    except PeerUnavailable:
-        raise UpstreamUnavailable(peer.end_text()) from None
+    except PeerUnavailable as gone:  # one request may break where the others have connections of their own
+        why = peer.end_text() if peer.closed.is_set() else gone.message.removeprefix(f"{peer.name}: ")
+        raise UpstreamUnavailable(why) from None
     return Begun(talk, tools, offers, warnings)

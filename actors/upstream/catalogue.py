@@ -130,7 +130,9 @@ class CatalogueKeeper:
         return self.current
 
     def snapshot(self) -> Catalogue:
-        """The catalogue with the states of the servers at this moment."""
+        """The catalogue with the states of the servers at this moment, and the tools that go with them."""
+        if self._timer is not None:
+            self._rebuild()
         return msgspec.structs.replace(
             self.current,
             servers=self._states(self.current.tools),

@@ -30,7 +30,7 @@ from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc import Answer, NotSent, Rpc
+from bus.rpc import Answer, NotSent, Rpc, SessionLost
 from bus.tasks import end
 from config.expand import expand_upstream
 from config.place import Place
@@ -123,7 +123,7 @@ class Server:
 
     @property
     def opening(self) -> bool:
-        """Whether it is just being started for the first time, or connected to."""
+        """Whether it is just being started for the first time, or made ready to be connected to."""
         return self._peer is None and not self.settled
 
     def describe(self, exposed: int) -> ServerState:
@@ -176,7 +176,7 @@ class Server:
                     talk.peer, talk.session.dialect, ask, self.settings.call_timeout_seconds
                 )
             except PeerUnavailable as gone:
-                if isinstance(gone, Busy):
+                if isinstance(gone, Busy) or (isinstance(gone, SessionLost) and not ask.read_only):
                     raise UpstreamUnavailable(f"upstream {self.name}: {gone.message}") from None
                 if not ask.read_only and not isinstance(gone, NotSent):
                     what = f"upstream {self.name} went away while {ask.label} was running"

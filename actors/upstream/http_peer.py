@@ -31,7 +31,7 @@ from actors.upstream.era import META
 from actors.upstream.http_client import origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import PeerUnavailable
-from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, TooLarge
+from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, SessionLost, TooLarge
 from bus.tasks import end
 
 SESSION_HEADER = "mcp-session-id"
@@ -215,7 +215,8 @@ class HttpPeer(Rpc):
         lost = response.status_code == 404 and self._session_id and number not in self._stateless
         if lost:
             self._retire("it no longer knows our session; it was restarted")
-            self._fail(number, PeerUnavailable(f"{self.name} no longer knows our session; it was restarted"))
+            what = "it no longer knows our session, so it was restarted; nothing has run, call again"
+            self._fail(number, SessionLost(what))
             return
         if response.headers.get("content-type", "").startswith("application/json"):
             content = await self._read(response)

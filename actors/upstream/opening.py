@@ -57,7 +57,9 @@ async def open_peer(
     cwd = settings.cwd or cwd or str(Path.home())
     command = settings.command
     if os.sep not in command and shutil.which(command, path=env.get("PATH")) is None:
-        raise ConfigError(f"command not found: {command}; install it, or set its full path: `mms set {name} command=PATH`")
+        raise ConfigError(
+            f"command not found: {command}; install it, or set its full path: `mms set {name} command=PATH`"
+        )
     if not await asyncio.to_thread(os.path.isdir, cwd):
         raise ConfigError(f"its working directory {cwd} does not exist")
     return await RpcPeer.spawn(

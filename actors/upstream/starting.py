@@ -11,8 +11,8 @@ for servers that are just about to answer, and for nobody else:
 - In any case after `MOST_SECONDS`.
 
 What comes later is announced (`tools/list_changed`). Whether a server at an address is at work cannot be seen from
-here; while it is being connected to it counts as such for `OPENING_SECONDS`. Where there is no `/proc`, a process
-counts as at work for as long.
+here: it counts as such while this very process gets ready to connect to it (the SDK, certificates), and from then on
+for `OPENING_SECONDS`. Where there is no `/proc`, a process counts as at work for as long.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Silent:
 
     Attributes:
         pid: its process; 0 while there is none, or when it is none of ours.
-        opening: it is just being started, or connected to.
+        opening: it is just being started, or made ready to be connected to.
     """
 
     pid: int
@@ -59,13 +59,16 @@ async def until_quiet(silent: Callable[[], dict[str, Silent]]) -> None:
     began = time.monotonic()
     before: dict[str, Silent] = {}
     used: dict[str, int] = {}
+    connecting: dict[str, float] = {}
     quiet = 0
     while now_silent := silent():
         age = time.monotonic() - began
         young = age < OPENING_SECONDS
         work = {name: _work(one.pid) for name, one in now_silent.items() if one.pid}
         busy = any(
-            (one.opening and young) if not one.pid else _is_busy(work[name], used.get(name), young=young)
+            (one.opening or age - connecting.setdefault(name, age) < OPENING_SECONDS)
+            if not one.pid
+            else _is_busy(work[name], used.get(name), young=young)
             for name, one in now_silent.items()
         )
         quiet = 0 if busy or now_silent != before else quiet + 1

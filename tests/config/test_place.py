@@ -27,3 +27,9 @@ def test_a_file_in_the_place_of_a_directory_is_called_one(tmp_path: Path) -> Non
     file.touch()
     with pytest.raises(ConfigError, match=f"cannot use the directory {file}: it is a file"):
         private_directory(file)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs a directory of ours whose mode cannot change")
+def test_a_directory_that_cannot_be_made_private_is_named() -> None:
+    with pytest.raises(ConfigError, match="/proc/self/task is open to other users and cannot be closed"):
+        private_directory(Path("/proc/self/task"))

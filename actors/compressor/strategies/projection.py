@@ -6,8 +6,9 @@ The result is JSON. What was left out is marked in place by strings that begin w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from actors.compressor import jsontext
 from actors.compressor.budget import cost
@@ -227,11 +228,9 @@ class Projection:
         """The parts of a container as records of one kind, if they are; read once for all rungs."""
         if node not in self.known.sets:
             array = node.raw[:1] == b"["
-            parts: list[tuple[str | None, Node]] = (
-                [(None, item) for item in node.items] if array else [*node.members.items()]
-            )
-            likely = any(part.raw[:1] == b"{" for _, part in parts[:4])
-            found = sets.read(parts) if likely else None
+            parts: Collection[Node] = node.items if array else node.members.values()
+            likely = any(part.raw[:1] == b"{" for part in islice(parts, 4))
+            found = sets.read(parts, None if array else node.members) if likely else None
             alike = found is not None and (array or _alike(found))
             self.known.sets[node] = (found, sets.survey(found)) if alike and found is not None else None
         return self.known.sets[node]
@@ -271,20 +270,23 @@ class Projection:
             if self.known.answers:
                 asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
             whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
-        others = [at for at in range(len(found)) if at not in whole]
+        left = len(found) - len(whole)
         columns = _columns(survey, rung)
         names = ["key", *columns] if noun == "members" else columns
         alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // 4 else set()
-        listed = self._listed(others, survey.alarms) if names else []
-        self._count(len(whole), len(found), noun, len(listed), names)
-        mark = f"+{len(others)} {noun}"
+        listed = min(left, rung.rows) if names else 0
+        self._count(len(whole), len(found), noun, listed, names)
+        mark = f"+{left} {noun}"
         if not listed:
             rest = jsontext.quote(mark if noun == "members" else f"…{mark}")
         else:
-            mark = mark if len(listed) == len(others) else f"{mark}, {len(listed)} of them listed"
-            rest = self._table(mark, names, self._rows([found[at] for at in listed], columns), survey.same)
+            mark = mark if listed == left else f"{mark}, {listed} of them listed"
+            others: Iterator[int] = (at for at in range(len(found)) if at not in whole)
+            if listed < left:
+                others = self._listed(others, listed, [at for at in survey.alarms if at not in whole])
+            rest = self._table(mark, names, self._rows((found[at] for at in others), listed, columns), survey.same)
         parts: list[str] = []
-        gap = others[0] if others else len(found)
+        gap = next((at for at in range(len(found)) if at not in whole), len(found))
         for at in sorted(whole):
             if at > gap and rest:
                 parts.append(f'"…":{rest}' if noun == "members" else rest)
@@ -294,19 +296,15 @@ class Projection:
             value = self._asked(record.node, depth + 1, at in asked)
             self.loud = before
             parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
-        if others and rest:
+        if left and rest:
             parts.append(f'"…":{rest}' if noun == "members" else rest)
         return ",".join(parts)
 
-    def _listed(self, others: list[int], alarms: list[int]) -> list[int]:
+    def _listed(self, others: Iterator[int], rows: int, alarms: list[int]) -> Iterator[int]:
         """The records that get a row: from the top, but those that failed take up to half of the rows."""
-        if len(others) <= self.rung.rows:
-            return others
-        free = set(others)
-        first = [at for at in alarms if at in free][: self.rung.rows // 2]
-        taken = set(first)
-        rest = [at for at in others if at not in taken][: self.rung.rows - len(first)]
-        return sorted([*first, *rest])
+        first = set(alarms[: rows // 2])
+        rest = islice((at for at in others if at not in first), rows - len(first))
+        return iter(sorted([*first, *rest]))
 
     def _table(self, mark: str, names: list[str], rows: list[list[str]], same: dict[str, bytes]) -> str:
         """What stands for records that are not whole: their telling fields, and what all of them have."""
@@ -321,19 +319,19 @@ class Projection:
             parts.append('"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]")
         return "{" + ",".join(parts) + "}"
 
-    def _rows(self, records: list[sets.Record], columns: list[str]) -> list[list[str]]:
+    def _rows(self, records: Iterator[sets.Record], total: int, columns: list[str]) -> list[list[str]]:
         """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
         before = self.spent
         # A listing has rows, so what tells records apart is not cut.
         wanted = [
             (name, _IDENTITY_FLOOR if not at or self.known.name(name)[1] else 0) for at, name in enumerate(columns)
         ]
-        rows = [self._row(record, wanted) for record in records[:_FIRST_ROWS]]
+        rows = [self._row(record, wanted) for record in islice(records, _FIRST_ROWS)]
         mean = (self.spent - before) / max(1, len(rows))
         tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(rows))
-        if before + _SURE * mean * len(records) > self.limit or _SURE * tokens * len(records) > self.most_tokens:
+        if before + _SURE * mean * total > self.limit or _SURE * tokens * total > self.most_tokens:
             raise TooLong
-        return rows + [self._row(record, wanted) for record in records[_FIRST_ROWS:]]
+        return rows + [self._row(record, wanted) for record in records]
 
     def _row(self, record: sets.Record, columns: list[tuple[str, int]]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]

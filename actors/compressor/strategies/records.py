@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 import re2
 
@@ -63,6 +65,8 @@ _ALARMS = frozenset(
     )
 )
 _NOTHING = (b"null", b'""')
+_HOLLOW = (b"{}", b"[]")
+_CONTAINERS = (b"{", b"[")
 _ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)))
 _TOGETHER = 50
 _MOST_OUTLIERS = 6
@@ -107,18 +111,19 @@ class Record:
         return {**members, **inner} if inner else members
 
 
-@dataclass
+@dataclass(frozen=True)
 class Field:
-    """What the values of one member name are like over all records."""
+    """What the values of one member name are like over all records: how many there are and how long they are together,
+    how many are containers, are empty or repeat the record's key, and the plain ones with their counts."""
 
     name: str
-    present: int = 0
-    length: int = 0
-    first: bytes = b""
-    containers: int = 0
-    empty: int = 0
-    echoes: int = 0
-    values: dict[bytes, int] = field(default_factory=dict)
+    first: bytes
+    present: int
+    length: int
+    containers: int
+    empty: int
+    echoes: int
+    values: Counter[bytes]
 
 
 @dataclass(frozen=True)
@@ -138,22 +143,24 @@ class Survey:
     alarms: list[int]
 
 
-def read(pairs: list[tuple[str | None, Node]]) -> list[Record] | None:
+def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Record] | None:
     """The records, when nearly all values are objects; `None` when they are not."""
-    if sum(1 for _, node in pairs if node.raw[:1] == b"{") < 0.9 * len(pairs):
+    if sum([node.raw[:1] == b"{" for node in nodes]) < 0.9 * len(nodes):
         return None
-    return [Record(key, node) for key, node in pairs]
+    return [Record(key, node) for key, node in zip(keys or [None] * len(nodes), nodes, strict=True)]
 
 
 def survey(records: list[Record]) -> Survey:
     """Looks at the values of every field."""
-    fields: dict[str, Field] = {}
+    raws: defaultdict[str, list[bytes]] = defaultdict(list)
+    echoes: Counter[str] = Counter()
     for record in records[:_SAMPLE]:
         for name, node in record.members.items():
-            found = fields.get(name)
-            if found is None:
-                found = fields[name] = Field(name, first=node.raw)
-            _count(found, node.raw, record.key)
+            raws[name].append(node.raw)
+        if record.key is not None:
+            key = record.key.encode()
+            echoes.update(name for name, node in record.members.items() if node.raw[1:-1] == key)
+    fields = {name: _field(name, found, echoes[name]) for name, found in raws.items()}
     total = min(len(records), _SAMPLE)
     scores: dict[str, int] = {}
     same: dict[str, bytes] = {}
@@ -203,18 +210,13 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2].strip("_").lower()
 
 
-def _count(found: Field, raw: bytes, key: str | None) -> None:
-    found.present += 1
-    found.length += len(raw)
-    if raw[:1] in (b"{", b"["):
-        found.containers += 1
-        found.empty += len(raw) == 2
-        return
-    found.empty += raw in _NOTHING
-    found.echoes += key is not None and raw[1:-1] == key.encode()
-    value = raw[:200]
-    if len(found.values) <= 64 or value in found.values:
-        found.values[value] = found.values.get(value, 0) + 1
+def _field(name: str, raws: list[bytes], echoes: int) -> Field:
+    """What is known of a member from all of its values."""
+    plain = [raw[:200] for raw in raws if raw[:1] not in _CONTAINERS]
+    values = Counter(plain)
+    containers = len(raws) - len(plain)
+    empty = sum(values[raw] for raw in _NOTHING) + (sum(map(raws.count, _HOLLOW)) if containers else 0)
+    return Field(name, raws[0], len(raws), sum(map(len, raws)), containers, empty, echoes, values)
 
 
 def _score(found: Field) -> int:

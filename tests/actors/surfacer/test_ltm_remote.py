@@ -29,7 +29,7 @@ SEARCHES: dict[str, Any] = {
 
 
 class Service(ThreadingHTTPServer):
-    """MCP over HTTP by hand, so that it can be wrong. `how` says what a search gets; `mem_do` gets an internal error."""
+    """MCP over HTTP by hand, so that it can be wrong: `how` says what a search gets; `mem_do` gets an error."""
 
     daemon_threads = True
 

@@ -17,6 +17,7 @@ from actors.telemetry.actor import TelemetryActor
 from actors.telemetry.messages import ProgressiveReadEvent, Query
 from actors.tuner.actor import TunerActor
 from actors.tuner.messages import (
+    KINDS,
     AcceptRecommendation,
     GetRecommendations,
     MemoryRating,
@@ -105,6 +106,23 @@ async def until_rows(bus: Bus, sql: str, expected: list[Any]) -> None:
             return
         await asyncio.sleep(0.02)
     assert found == expected
+
+
+async def test_what_is_said_to_be_recorded_is_in_the_record_of_events(
+    any_place: Place, bus: Bus, surfacer: Surfacer
+) -> None:
+    record = any_place.state / "events"
+
+    def kinds() -> list[str]:
+        lines = [line for file in record.rglob("*.jsonl") for line in file.read_bytes().splitlines()]
+        return [msgspec.json.decode(line)["kind"] for line in lines]
+
+    for number in range(1, 4):
+        assert (await rate(bus, f"s{number}", ("m1", "helpful"))).ok
+        assert kinds().count("feedback") == number
+    lost = ReportCompression(server="fs", tool="read", kind=KINDS[0], missing="the total")
+    assert (await bus.ask(lost, timeout=10)).ok
+    assert kinds().count("compression_feedback") == 1
 
 
 async def test_a_rating_is_recorded_told_and_boosted_once(bus: Bus, surfacer: Surfacer) -> None:

@@ -124,7 +124,8 @@ async def test_an_answer_over_the_limit(pool: Pool) -> None:  # noqa: F811
 
 
 async def test_a_server_that_was_restarted(pool: Pool) -> None:  # noqa: F811
-    """It no longer knows our session: a new one is opened once, reads are repeated, a write is reported."""
+    """It no longer knows our session: a new one is opened once, reads are repeated. A write has not run, but
+    the session that it was meant for is gone, so it is left to the caller."""
     with serving("odd", pool.place.home) as server:
         pool.configure(odd=server.entry(reconnect_delay_seconds=0.05))
         async with running(pool):
@@ -135,7 +136,7 @@ async def test_a_server_that_was_restarted(pool: Pool) -> None:  # noqa: F811
             assert [call.result is not None for call in await asyncio.gather(*reads)] == [True] * 8
             assert (await pool.state("odd")).restarts == 1
             server.restart()
-            with pytest.raises(UpstreamDied, match="not repeated"):
+            with pytest.raises(UpstreamUnavailable, match="nothing has run, call again"):
                 await pool.call("odd", "write")
             await until_state(pool, "odd", "ready")
             assert await pool.text("odd", "write") == "written"
@@ -199,6 +200,19 @@ async def test_what_is_said_of_a_server_that_cannot_be_used(pool: Pool) -> None:
             odd = await until_state(pool, "secret", "failed")
             assert "authorization" in odd.error
             assert "öö" not in odd.error
+
+
+async def test_a_server_that_hangs_up_is_said_to(pool: Pool) -> None:  # noqa: F811
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}/secret-path"
+        pool.configure(rude={"prefix": "rude", "transport": "streamable_http", "url": url})
+        async with running(pool):
+            rude = await until_state(pool, "rude", "failed")
+            assert rude.error.startswith(f"the connection to http://127.0.0.1:{port} broke")
 
 
 async def log_in(pool: Pool, server: str) -> LoggedIn:  # noqa: F811
