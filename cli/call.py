@@ -89,7 +89,10 @@ async def _through_gateway(place: Place, loaded: Loaded, tool: str, arguments: m
     name = f"mms-call-{os.getpid()}"
     bus = Bus(Runtime(place.runtime), name)
     events = Outbox(bus)
-    session_settings = SessionSettings.from_environment(os.environ)
+    # Whoever calls by name needs nothing advertised.
+    session_settings = msgspec.structs.replace(
+        SessionSettings.from_environment(os.environ), advertise_observability_tools=True
+    )
     pipeline = Pipeline(bus, events, settings, session_settings, lambda: ensure_cluster(place))
     catalogue = CatalogueView(bus)
     own = OwnTools(bus, events, pipeline, catalogue, session_settings, lambda: loaded.problems)

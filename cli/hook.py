@@ -29,6 +29,8 @@ START_PAUSE_SECONDS = 30.0
 """Between two attempts to start a cluster: one that cannot run must not be tried at every tool call."""
 STARTED = "hook.started"
 LONGEST_NOTE = 300
+PATIENCE_MS = 500
+"""An unasked search may take so long of an agent's time; it goes on for the next event with the same question."""
 WRITE_SECONDS = 1.0
 RECORD_SECONDS = 0.2
 _ADMIN = ("install", "uninstall", "status", "-h", "--help")
@@ -114,6 +116,7 @@ def _ask(
                 max_injection_chars=most,
                 max_results=wishes.max_results,
                 holdout=True,
+                patience_ms=PATIENCE_MS,
             )
         )
     if output:

@@ -17,7 +17,7 @@ from cli.hook_event import CLAUDE, HOSTS
 from cli.hook_hosts import SCOPES, HookHost, default_matcher, hook_host
 from cli.hook_status import REGISTER, Found, look, toml_entries, toml_of, without_gateway
 from cli.hook_toml import without
-from cli.output import FAILED, Answer, Cell, Failure, Role, answers, printable, table
+from cli.output import FAILED, Answer, Cell, Failure, Role, answers, is_terminal, printable, table
 from cli.registering import gateway_command, place_variables
 from config.place import CONFIG_VARIABLE
 
@@ -50,7 +50,7 @@ def hook(context: click.Context, host: str) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    if sys.stdin.isatty():
+    if is_terminal(sys.stdin):
         click.echo(context.get_help())
         return
     # Reached after options of the program only (`mms --config PATH hook`); the short way is in `entry`.

@@ -13,7 +13,7 @@ from cli.context import current_place
 from cli.discovery import discover
 from cli.hosts import CLIENTS
 from cli.importing import as_rows, choose, hints, import_chosen, imported_table, report
-from cli.output import FAILED, USAGE, Answer, Failure, answers, talk
+from cli.output import FAILED, USAGE, Answer, Failure, answers, is_terminal, talk
 from cli.registering import (
     chosen_hosts,
     clients_option,
@@ -57,7 +57,7 @@ def init(clients: tuple[str, ...], allow_project_configs: bool, yes: bool, demo:
         return _demo(place, clients)
     document = read_file(place.config_file) or {}
     gateway_command()
-    if not yes and not sys.stdin.isatty():
+    if not yes and not is_terminal(sys.stdin):
         raise Failure("consent_missing", "nobody can be asked here; --yes imports and registers all", USAGE)
     found = discover(os.environ, CLIENTS, Path.cwd() if allow_project_configs else None)
     said = [*found.problems, *hints(CLIENTS, allowed=allow_project_configs)]

@@ -66,8 +66,9 @@ class Calls:
         if params.name in self._own:
             return await self._own.call(params.name, arguments, stateless=request.stateless, session=session.name)
         entry = self._catalogue.find(params.name) or await self._look(params.name)
-        if isinstance(entry, str):
-            return text_result(entry, is_error=True, stateless=request.stateless)
+        if isinstance(entry, missing.Missing):
+            self._pipeline.note_missing(entry, session.name, request.started)
+            return text_result(entry.why, is_error=True, stateless=request.stateless)
         arguments, query = take_context_query(arguments, entry.input_schema)
         relay = ProgressRelay(session, request)
         call = Call(
@@ -91,7 +92,7 @@ class Calls:
             return None
         return outcome.result
 
-    async def _look(self, name: str) -> ToolEntry | str:
+    async def _look(self, name: str) -> ToolEntry | missing.Missing:
         """A tool that this gateway is only just being told of, or what to tell about one of a server that is known.
 
         Raises:
@@ -108,12 +109,14 @@ class Calls:
             entry = next((tool for tool in now.tools if tool.name == name), None)
         except BusError as error:
             if not self._catalogue.generation:
-                return f"no server can be asked at the moment: {error.message}"
+                return missing.Missing(
+                    "", missing.shown(name), f"no server can be asked at the moment: {error.message}"
+                )
         if entry is not None:
             return entry
-        why = missing.explain(name, servers, withheld)
-        if why:
-            return why
+        found = missing.explain(name, servers, withheld)
+        if found is not None:
+            return found
         names = (*self._catalogue.names(), *self._own.names())
         hint = missing.suggestion(name, names)
         what = f"unknown tool: {missing.shown(name)}{hint}{'' if hint else ';'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from actors.upstream.messages import ServerState, Withheld
 from config.problems import did_you_mean, printable
@@ -21,15 +22,32 @@ ADVICE = {
 """What to do, by reason; the others say it in their detail."""
 
 
-def explain(name: str, servers: Iterable[ServerState], withheld: Iterable[Withheld]) -> str:
-    """Why a tool of this advertised name is not shown, in one line; empty when no server is known to have it."""
+class Missing(NamedTuple):
+    """A tool that is not shown.
+
+    Attributes:
+        server: whose it is, or would be.
+        tool: the server's own name of it.
+        why: the reason and what to do, in one line.
+    """
+
+    server: str
+    tool: str
+    why: str
+
+
+def explain(name: str, servers: Iterable[ServerState], withheld: Iterable[Withheld]) -> Missing | None:
+    """Why a tool of this advertised name is not shown; `None` when no server is known to have it."""
     states = {server.name: server for server in servers}
     for tool in withheld:
         server = states.get(tool.server)
         if server is not None and name == (f"{server.prefix}__{tool.tool}" if server.prefix else tool.tool):
-            return _withheld(tool)
+            return Missing(tool.server, tool.tool, _withheld(tool))
     owners = [server for server in states.values() if _may_own(server, name)]
-    return _state(max(owners, key=lambda server: len(server.prefix))) if owners else ""
+    if not owners:
+        return None
+    owner = max(owners, key=lambda server: len(server.prefix))
+    return Missing(owner.name, shown(name.removeprefix(f"{owner.prefix}__" if owner.prefix else "")), _state(owner))
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
@@ -57,7 +75,7 @@ def _withheld(tool: Withheld) -> str:
 
 def _state(server: ServerState) -> str:
     what = f"upstream {server.name} is {'down' if server.state == 'failed' else server.state}"
-    cause = f" ({server.error})" if server.error else ""
+    cause = f" ({server.error.removeprefix(f'upstream {server.name}: ')})" if server.error else ""
     if server.state == "disabled":
         return f"{what}; `mms enable {server.name}` switches it on"
     if server.state == "starting":

@@ -33,6 +33,7 @@ from gateway.call import Call, Notes, Outcome
 from gateway.compressors import Compressors
 from gateway.fallback import Fallback
 from gateway.interim import interim
+from gateway.missing import Missing
 from gateway.parts import Parts
 from gateway.response import MAX_FRAME_BYTES, Response, assemble, text_result
 from gateway.selection import Selections
@@ -124,6 +125,21 @@ class Pipeline:
             outcome = Outcome(text_result(error.message, is_error=True, stateless=call.stateless))
         self._record(call, notes)
         return outcome
+
+    def note_missing(self, missing: Missing, session: str, started: float) -> None:
+        """Records a call of a tool that could not be asked, so that it is found among what failed."""
+        self._events.add(
+            CallEvent(
+                trace_id=new_trace_id(),
+                server=missing.server,
+                tool=missing.tool,
+                ok=False,
+                error="unavailable",
+                surfacing="upstream_error",
+                total_ms=round((time.perf_counter() - started) * 1000, 3),
+                session=session,
+            )
+        )
 
     async def _call(self, call: Call, notes: Notes) -> Outcome:
         policy = self.policy(call.entry.server, call.entry.tool)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from actors.compressor.detect import delimiter
 
@@ -30,7 +31,7 @@ class Grid:
     lines: list[int]
     rows: list[list[str]]
 
-    @property
+    @cached_property
     def columns(self) -> list[list[str]]:
         return [list(values) for values in zip(*self.rows, strict=True)]
 
@@ -61,7 +62,7 @@ def read(lines: Sequence[str]) -> Grid | None:
 
 def _framed(lines: list[str]) -> list[list[str]] | None:
     """Cells between bars."""
-    if sum(1 for line in lines if line.count("|") >= 1) < 0.9 * len(lines) or lines[0].count("|") < 1:
+    if "|" not in lines[0] or sum(1 for line in lines if "|" in line) < 0.9 * len(lines):
         return None
     return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
 

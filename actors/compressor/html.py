@@ -6,8 +6,19 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from actors.compressor.pages import valid
+
 _MOST_CHARS = 8_000_000
 _DEEPEST = 500
+_PIECE = 500_000
+_STARTS = ("<h1", "<h2", "<h3", "<section", "<article", "<p>", "<p ", "<div")
+_WHOLE = (
+    ("<!--", "-->"),
+    *(
+        (f"<{name}", f"</{name}")
+        for name in ("script", "style", "template", "svg", "pre", "textarea", "table", "ul", "ol")
+    ),
+)
 _LINE, _BLOCK = "\x00l", "\x00b"
 _DROPPED = frozenset(
     {"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head", "-comment", "!doctype"}
@@ -47,7 +58,8 @@ _SELF_CLOSING = _VOID | frozenset(["p", "li", "td", "th", "tr", "dt", "dd", "opt
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,15})")
 _ANY_TAG = re.compile(r"<(?:!--[^\n]*?-->|[/!?a-zA-Z][^<>]*>)")
 _BULLET = re.compile(r" *(?:- |\d+\. |\|)")
-_SPACE = re.compile(r"[ \t\r\n\f]+")
+_SPACE = re.compile(r"[ \t\r\n\f]{2,}|[\t\r\n\f]")
+"""White space that is not one space already."""
 
 
 def to_markdown(html: str) -> str:
@@ -55,17 +67,38 @@ def to_markdown(html: str) -> str:
 
     Pages that are too big or nest too deep for the parser lose their tags only.
     """
-    html = html.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+    html = valid(html).replace("\x00", "\ufffd")
     if len(html) > _MOST_CHARS or _depth(html) > _DEEPEST:
         return _ANY_TAG.sub(" ", html).strip()
-    tree = LexborHTMLParser(html)
-    title = tree.css_first("title")
     walk = _Walk()
-    if title is not None and tree.css_first("h1") is None and title.text().strip():
-        walk.out += ["# ", _SPACE.sub(" ", title.text()).strip(), _BLOCK]
-    if tree.root is not None:
-        walk.run(tree.root)
+    start = 0
+    while start < len(html):
+        end = _boundary(html, start)
+        tree = LexborHTMLParser(html[start:end])
+        title = tree.css_first("title") if not start else None
+        untitled = tree.css_first("h1") is None and html.find("<h1", end) < 0
+        if title is not None and untitled and title.text().strip():
+            walk.out += ["# ", _SPACE.sub(" ", title.text()).strip(), _BLOCK]
+        if tree.root is not None:
+            walk.run(tree.root)
+        walk.out.append(_BLOCK)
+        start = end
     return _join(walk.out)
+
+
+def _boundary(html: str, start: int) -> int:
+    """Where a piece ends that can be parsed by itself, since a tree takes ten times the memory of its text: before a
+    block outside of what must stay together. The end of the page, where it is short or has no such place."""
+    end = start + _PIECE
+    while end + _PIECE < len(html):
+        for tag in _STARTS:
+            at = html.rfind(tag, end - _PIECE // 2, end)
+            if at > 0 and all(
+                html.rfind(opened, start, at) <= html.rfind(closed, start, at) for opened, closed in _WHOLE
+            ):
+                return at
+        end += _PIECE // 2
+    return len(html)
 
 
 def _depth(html: str) -> int:
@@ -109,7 +142,7 @@ class _Walk:
                     child = child.prev
 
     def text(self, text: str) -> None:
-        if not self.preformatted:
+        if not self.preformatted and ("  " in text or not text.isprintable()):
             text = _SPACE.sub(" ", text)
         if text:
             self.out.append(text)

@@ -65,7 +65,7 @@ _SIGNATURE = re.compile(
 )
 _OPENERS = (
     "async ", "def ", "class ", "export ", "default ", "abstract ", "function", "interface ", "enum ", "namespace ",
-    "type ", "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl", "public",
+    "type ", "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl",
     "private", "protected", "internal", "static", "final", "override", "virtual", "CREATE ", "ALTER ", "#define ",
     "package ",
 )  # fmt: skip

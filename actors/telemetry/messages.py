@@ -43,7 +43,7 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
 
     Attributes:
         error: category when `ok` is false: transport, timeout, protocol, upstream_error, oversize, internal_error,
-            busy, circuit_open, cancelled.
+            busy, circuit_open, cancelled, unavailable (its server is down or starting, or the tool is withheld).
         surfacing: `surfaced`, or the reason why nothing was shown.
         compress_ms etc.: time per stage; `total_ms` from frame read to frame written.
         degraded: a part was down and the gateway did without.

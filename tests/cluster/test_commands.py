@@ -105,6 +105,10 @@ def test_calls_go_the_way_of_a_client(cluster: Cluster) -> None:
     assert document["result"]["content"][0] == {"type": "text", "text": "{}"}
 
 
+def test_what_is_called_by_name_need_not_be_advertised(cluster: Cluster) -> None:
+    assert "per-tool" in cluster.mms("call", "stm_admin", '{"action": "help"}').stdout
+
+
 def test_calls_that_fail_say_how(cluster: Cluster) -> None:
     failed = cluster.mms("call", "small__fail", '{"x":1}')
     assert (failed.returncode, failed.stdout) == (1, '{"x": 1}\n')

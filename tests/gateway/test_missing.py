@@ -6,6 +6,7 @@ import pytest
 
 from actors.upstream.messages import ServerState, Withheld
 from gateway.missing import MAX_CHARS, explain, shown, suggestion
+from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.gateway.conftest import Connect, Start
 
@@ -55,15 +56,30 @@ async def test_disabled_hidden_and_excluded_tools(home: Home, start: Start) -> N
     assert "duplicate_name" in (await client.call("twin__same")).text
 
 
+def why(name: str, servers: list[ServerState], *withheld: Withheld) -> str:
+    found = explain(name, servers, withheld)
+    assert found is not None
+    return found.why
+
+
+async def test_it_is_found_among_what_failed(home: Home, start: Start) -> None:
+    home.configure({"gone": {"prefix": "gone", "command": "no-such-program"}, "echo": home.upstream("echo")})
+    client = await start("echo__echo")
+    await client.call("gone__tool", {"path": "x"})
+    journal = home.path / "bus"
+    await eventually(lambda: any(b'"unavailable"' in p.read_bytes() for p in journal.rglob("events-*.jsonl")))
+
+
 def test_the_longest_prefix_owns_a_name() -> None:
     servers = [
         ServerState(name="a", prefix="x", state="failed", error="broken"),
         ServerState(name="b", prefix="x_a", state="starting"),
         ServerState(name="c", prefix="y", state="ready"),
     ]
-    assert "upstream b is still starting" in explain("x_a__tool", servers, ())
-    assert "upstream a is down (broken)" in explain("x__a__tool", servers, ())
-    assert explain("y__tool", servers, ()) == ""
+    assert "upstream b is still starting" in why("x_a__tool", servers)
+    assert "upstream a is down (broken)" in why("x__a__tool", servers)
+    assert explain("x__a__tool", servers, ()) == ("a", "a__tool", why("x__a__tool", servers))
+    assert explain("y__tool", servers, ()) is None
 
 
 def test_what_is_repeated_is_short_and_harmless() -> None:
@@ -71,4 +87,6 @@ def test_what_is_repeated_is_short_and_harmless() -> None:
     assert len(shown("x" * 10_000)) == MAX_CHARS + 1
     assert suggestion("anything", []) == ""
     withheld = Withheld(server="s", tool="t\n", reason="unhealthy", detail="5 of 5 failed")
-    assert "\n" not in explain("p__t\n", [ServerState(name="s", prefix="p", state="ready")], [withheld])
+    assert "\n" not in why("p__t\n", [ServerState(name="s", prefix="p", state="ready")], withheld)
+    twice = ServerState(name="s", prefix="p", state="failed", error="upstream s: no such program")
+    assert why("p__t", [twice]).count("upstream s") == 1

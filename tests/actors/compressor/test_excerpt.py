@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, Gaps, choose, spread
+from actors.compressor.ranks import holding
 from actors.compressor.units import LONGEST_UNIT, merge_fences, safe_cut, split
 
 
@@ -92,3 +93,11 @@ def test_fenced_blocks_are_one_unit_and_long_ones_stay_closed() -> None:
     assert made.text == "# T\n```py\na\nb\n```\n…+203\nend …+2"
     assert made.kept == 6
     assert units.contents[4:] == ["end", "```", "open"]
+
+
+def test_words_are_found_in_their_units_whatever_stands_before() -> None:
+    units = split(
+        "데이터 İ é ok\nplain\n\n결론: 배포\nan ERROR here and an error there\n✗ broken\n" + "x" * 700 + " fail"
+    )
+    found = holding(units, ("error", "fail", "결론", "✗"))
+    assert [units.contents[at].split()[0][:6] for at in found] == ["결론:", "an", "✗", "xxxxxx"]

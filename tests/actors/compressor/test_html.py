@@ -49,3 +49,28 @@ def test_hostile_pages_end_and_keep_their_text(soup: str) -> None:
 
 def test_links_without_a_target_keep_their_words() -> None:
     assert to_markdown("<p><a href='javascript:x()'>go</a> <a>there</a></p>") == "go there"
+
+
+def test_a_long_page_is_read_in_pieces_that_cut_nothing_apart() -> None:
+    parts = []
+    for at in range(4_000):
+        cells = "".join(f"<tr><td>r{at}.{row}</td><td><p>{row}</p></td></tr>" for row in range(3))
+        parts.append(
+            f"<h2>Part {at}</h2><p>words of {at}</p><pre>\n<p>{at}\n</pre><script>if (a) '<p>no {at}'</script>"
+            f"<ul><li>one<ol><li>in {at}</li></ol></li></ul><table>{cells}</table><!-- <p>hidden {at} -->"
+        )
+    page = f"<html><head><title>Manual</title></head><body>{''.join(parts)}</body></html>"
+    assert len(page) > 1_400_000
+    made = to_markdown(page)
+    assert made.startswith("# Manual\n\n## Part 0\n")
+    assert made.count("# Manual") == 1
+    assert made.count("\n```\n") == 2 * 4_000
+    assert "hidden" not in made and "no 17" not in made
+    first = to_markdown(f"<body>{parts[0]}</body>")
+    assert made == "# Manual\n\n" + "\n\n".join(_numbered(first, at) for at in range(4_000))
+
+
+def _numbered(part: str, at: int) -> str:
+    for words in ("Part {}", "words of {}", "<p>{}", "in {}", "r{}."):
+        part = part.replace(words.format(0), words.format(at))
+    return part

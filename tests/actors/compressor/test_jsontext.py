@@ -41,6 +41,8 @@ def test_records_of_ndjson() -> None:
     assert jsontext.parse_lines('{"a": 1}\n\n{"a": 2}\n') == b'[{"a":1},{"a":2}]'
     assert jsontext.lines(b'[{"a":1},{"a":2}]') == '{"a":1}\n{"a":2}'
     assert jsontext.parse_lines('{"a": 1}\nplain') is None
+    assert jsontext.parse_lines("") is None
+    assert jsontext.parse_lines('{"a":"\u2028"}\r\n{"a":"\\ud800"}') == '[{"a":"\u2028"},{"a":"\\ufffd"}]'.encode()
 
 
 @pytest.mark.parametrize(
