@@ -106,7 +106,7 @@ def test_calls_go_the_way_of_a_client(cluster: Cluster) -> None:
 
 
 def test_what_is_called_by_name_need_not_be_advertised(cluster: Cluster) -> None:
-    assert "per-tool" in cluster.mms("call", "stm_admin", '{"action": "help"}').stdout
+    assert "proxy_stats" in cluster.mms("call", "stm_admin", '{"action": "help"}').stdout
 
 
 def test_calls_that_fail_say_how(cluster: Cluster) -> None:
