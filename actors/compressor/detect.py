@@ -37,6 +37,7 @@ _HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]", re.I)
 _TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|br|img|pre|code)\b[^<>]{0,300}>", re.I)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
+_COMMIT_LINE = re.compile(r"[*|/\\_ ]{0,20}(?=\d{0,39}[a-f])[0-9a-f]{7,40} \S")
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
@@ -127,6 +128,8 @@ def _by_lines(text: str, head: str) -> Kind:
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
         return Kind.COMMITS
     count = len(lines)
+    if count >= 12 and sum(1 for line in lines if _COMMIT_LINE.match(line)) >= 0.75 * count:
+        return Kind.COMMITS
     if sum(1 for line in lines if _GREP.match(line)) >= 0.5 * count and not _STAMP.match(lines[0]):
         return Kind.GREP
     if sum(1 for line in lines if _HIT_UNDER_PATH.match(line)) >= 0.5 * count and any(
@@ -185,6 +188,13 @@ def delimiter(lines: list[str]) -> str:
     return ""
 
 
+def wide_cells(line: str) -> list[str]:
+    """The cells of a line of aligned columns, with tabs or at least two spaces between them."""
+    if "\t" in line:
+        return _WIDE.split(line.strip())
+    return [cell.strip() for cell in line.strip().split("  ") if cell]
+
+
 def aligned(lines: list[str]) -> bool:
     """Whether the lines are framed cells, or columns under a header in capitals."""
     if len(lines) < 12 or lines[0].startswith(("#", "//")):
@@ -192,12 +202,12 @@ def aligned(lines: list[str]) -> bool:
     framed = sum(1 for line in lines if line.startswith(("| ", "+-", "|-")) and line.endswith(("|", "+")))
     if framed >= 0.95 * len(lines):
         return True
-    names = _WIDE.split(lines[0].strip())
+    names = wide_cells(lines[0])
     names = names if len(names) >= 3 else lines[0].split()
     if not 3 <= len(names) <= 20 or not all(name[:1].isupper() or name[:1] == "%" for name in names):
         return False
     capitals = sum(1 for name in names if name.isupper())
-    rows = [len(_WIDE.split(line.strip())) for line in lines[1:]]
+    rows = [len(wide_cells(line)) for line in lines[1:]]
     alike = sum(1 for width in rows if abs(width - len(names)) <= 1)
     return capitals >= 0.6 * len(names) or (alike >= 0.9 * len(rows) and len(names) >= 3)
 

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.compressor.detect import delimiter
+from actors.compressor.detect import delimiter, wide_cells
 
 _RULE = re.compile(r"^[\s|+:=-]*[-=]{2,}[\s|+:=-]*$")
-_WIDE = re.compile(r"\t+| {2,}")
 _NUMBER = re.compile(r"^[-+]?\d[\d,]*(?:\.\d+)?%?$")
 _FEWEST_ROWS = 8
 _MOST_SHAPES = 12
@@ -71,7 +70,7 @@ def _aligned(lines: list[str]) -> list[list[str]] | None:
     """Columns with two spaces between them; or words, where the last column takes the rest and a column has numbers."""
     if len(lines) < _FEWEST_ROWS or len(lines[0]) > 400:
         return None
-    wide = [_WIDE.split(line.strip()) for line in lines]
+    wide = [wide_cells(line) for line in lines]
     width = len(wide[0])
     if width >= 3 and sum(1 for row in wide if len(row) == width) >= 0.9 * len(lines) and _like_header(wide[0]):
         return wide
@@ -127,9 +126,10 @@ def _far(values: list[str]) -> list[int]:
     if len(numbers) < 0.9 * len(values):
         return []
     mean = sum(numbers) / len(numbers)
-    spread = (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
-    far = _FAR * spread
-    return [at for at, number in zip(places, numbers, strict=True) if spread and abs(number - mean) > far][:3]
+    far = _FAR * (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
+    if not far or max(max(numbers) - mean, mean - min(numbers)) <= far:
+        return []
+    return [at for at, number in zip(places, numbers, strict=True) if abs(number - mean) > far][:3]
 
 
 def _floats(values: list[str]) -> list[float]:

@@ -42,11 +42,7 @@ _MOST_TITLES = 0.25
 def indented(units: Units) -> bool:
     """Whether the lines nest by indentation, as settings and reports do."""
     count = min(len(units), 2_000)
-    inside = sum(
-        1
-        for index in range(count)
-        if units.contents[index][:2] in ("  ", "\t", "\t\t") or units.contents[index][:1] == "\t"
-    )
+    inside = sum(1 for line in units.contents[:count] if line.startswith(("  ", "\t")))
     return count >= 20 and inside >= 0.4 * count
 
 
@@ -58,10 +54,10 @@ def settings(units: Units) -> list[int]:
     depths = [len(line) - len(words) for line, words in zip(lines, bare, strict=True)]
     times = Counter(bare)
     for index, words in enumerate(bare):
-        own, depth = times[words] <= _FEW, depths[index]
-        if words[:1] == "[" and _SECTION.match(words):
+        own, depth, first = times[words] <= _FEW, depths[index], words[:1]
+        if first == "[" and _SECTION.match(words):
             found[index] = SALIENT + 1
-        elif words[:1] in _NAMES and _IDENTITY.match(words):
+        elif first in _NAMES and _IDENTITY.match(words):
             found[index] = SALIENT if own else USEFUL
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it
@@ -69,7 +65,7 @@ def settings(units: Units) -> list[int]:
             found[index] = (SALIENT + 1 if depth <= 4 else USEFUL) if own else NOISE + 1
         elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
             found[index] = SALIENT
-        elif words[:1] in ("#", ";", "/") and _COMMENT.match(words):
+        elif first in ("#", ";", "/") and _COMMENT.match(words):
             found[index] = NOISE + 1
     for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
         found[index] = max(found[index], rank if rank > NOISE else found[index])

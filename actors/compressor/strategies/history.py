@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from actors.compressor.budget import cost
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
 
 _HASH = 8
 _MOST_MATCHES = 5
+_LINE = re.compile(r"[*|/\\_ ]{0,20}([0-9a-f]{7,40}) (\S.*)")
+"""A commit of `git log --oneline`, with or without its graph."""
 
 
 def history(task: Task) -> Draft | None:
@@ -15,11 +19,18 @@ def history(task: Task) -> Draft | None:
 
     `None` where no commit has a subject.
     """
-    blocks = [block for block in ("\n" + task.text).split("\ncommit ") if block.strip()]
-    commits = [(block[:_HASH], subject) for block in blocks if (subject := _subject(block))]
+    if task.text.lstrip().startswith("commit "):
+        blocks = [block for block in ("\n" + task.text).split("\ncommit ") if block.strip()]
+        commits = [(block[:_HASH], subject) for block in blocks if (subject := _subject(block))]
+        form = "commit {}\n\n"
+    else:
+        found = [match for match in map(_LINE.match, task.text.split("\n")) if match is not None]
+        blocks = [match[0] for match in found]
+        commits = [(match[1][:_HASH], match[2]) for match in found]
+        form = "{}\n"
     if not commits:
         return None
-    asked = _asked(blocks, task.query)
+    asked = _asked(blocks, task.query, form)
     room = task.budget.minus(asked)
     for lines in ([f"{name} {subject}" for name, subject in commits], [subject for _, subject in commits]):
         text = "\n".join(lines)
@@ -46,7 +57,7 @@ def _subject(block: str) -> str:
     return next((line.strip() for line in block.split("\n")[1:] if line.startswith("    ") and line.strip()), "")
 
 
-def _asked(blocks: list[str], query: str) -> str:
+def _asked(blocks: list[str], query: str, form: str) -> str:
     """The commits that answer the query best, as they stand."""
     if not query:
         return ""
@@ -56,6 +67,5 @@ def _asked(blocks: list[str], query: str) -> str:
         at += len(block)
     scores = score("".join(blocks), starts, query)
     best = sorted(scores, key=lambda index: (-scores[index], index))[:_MOST_MATCHES]
-    return "".join(
-        f"commit {blocks[index].strip()[:1000]}\n\n" for index in best if scores[index] >= 0.6 * scores[best[0]]
-    )
+    good = [blocks[index].strip() for index in best if scores[index] >= 0.6 * scores[best[0]]]
+    return "".join(form.format(block[:1000]) for block in good)

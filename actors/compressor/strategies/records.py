@@ -147,7 +147,9 @@ def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Rec
     """The records, when nearly all values are objects; `None` when they are not."""
     if sum([node.raw[:1] == b"{" for node in nodes]) < 0.9 * len(nodes):
         return None
-    return [Record(key, node) for key, node in zip(keys or [None] * len(nodes), nodes, strict=True)]
+    if keys is None:
+        return [Record(None, node) for node in nodes]
+    return [Record(key, node) for key, node in zip(keys, nodes, strict=True)]
 
 
 def survey(records: list[Record]) -> Survey:

@@ -38,6 +38,8 @@ def test_kinds_are_told_apart(kind: str) -> None:
         ("fn main() {\n    let x = 1;\n}\n\npub struct A {\n    b: u8,\n}\n" * 5, Kind.CODE),
         ("<div><p>Hello</p><p>world</p></div>", Kind.HTML),
         ("if a < b then c > d. " * 50, Kind.PROSE),
+        ("\n".join(f"{0xABCDEF + n * 7919:07x} Fix part {n}" for n in range(30)), Kind.COMMITS),
+        ("\n".join(f"{1234567 + n} /var/lib/part{n}" for n in range(30)), Kind.PROSE),
     ],
 )
 def test_small_cases(text: str, kind: Kind) -> None:

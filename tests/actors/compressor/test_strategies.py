@@ -265,6 +265,19 @@ def test_markdown_keeps_every_heading_and_closed_fences() -> None:
     assert not inside
 
 
+@pytest.mark.parametrize("form", ["{} {}", "* {} {}", "| * {} {}"])
+def test_a_history_of_one_line_each_keeps_all_subjects(form: str) -> None:
+    subjects = [f"Repair the part number {at} of it (#{at})" for at in range(300)]
+    hashes = [f"{0xABCDEF + at * 79_193:07x}" for at in range(300)]
+    lines = [form.format(*pair) for pair in zip(hashes, subjects, strict=True)]
+    lines.insert(100, "|\\")
+    out = shortened("\n".join(lines), Policy(max_chars=13_500))
+    assert all(f"{subject}\n" in out for subject in subjects)
+    assert "subject of all 300 commits" in out
+    asked = shortened("\n".join(lines), Policy(max_chars=6_000), query="part number 277")
+    assert f"{lines[278]}\n" in asked
+
+
 def test_a_history_keeps_hash_and_subject_of_all_or_the_newest_subjects() -> None:
     text = texts.history(120)
     out = shortened(text)
