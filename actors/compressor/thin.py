@@ -29,6 +29,7 @@ _TROUBLE = tuple(
         b"refused|denied|warn",
     )
 )
+_LONGEST_WORD = 9
 _MOST_TROUBLE = 120
 """Of each group of words."""
 
@@ -85,8 +86,8 @@ def thin(text: str, query: str) -> Thin:
 def _trouble(data: bytes, words: re2._Regexp) -> list[int]:
     """Where one of the words stands: in each of as many equal parts as hits are wanted, the first one."""
     step = len(data) // _MOST_TROUBLE + 1
-    starts = range(0, len(data), step)
-    return [match.start() for start in starts if (match := words.search(data, start, start + step)) is not None]
+    found = (words.search(data, start, start + step + _LONGEST_WORD) for start in range(0, len(data), step))
+    return [match.start() for match in found if match is not None]
 
 
 def _hits(folded: AnyStr, word: AnyStr) -> list[int]:
