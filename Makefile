@@ -10,12 +10,13 @@ MCP1_STAMP := .tools/mcp1/.installed
 CONFORMANCE_STAMP := tests/fixtures/conformance/node_modules/.installed
 MEMTOMEM_STAMP := .tools/memtomem/.installed
 
-.PHONY: help setup demo test lint format bench test-env clean conformance bench-edges bench-surfacing bench-analytics docs ltm-env bench-quality bench-compress fuzz
+.PHONY: help setup demo test test-slow lint format bench test-env clean conformance bench-edges bench-surfacing bench-analytics docs ltm-env bench-quality bench-compress fuzz
 
 help:
 	@echo "make setup            create .venv with everything for development"
 	@echo "make demo             the guided demonstration (no network beyond the set-up)"
-	@echo "make test             all tests; make test ARGS='tests/bus -x' for some"
+	@echo "make test             the tests; make test ARGS='tests/bus -x' for some"
+	@echo "make test-slow        the others: whole clusters killed and replaced, official suites"
 	@echo "make lint             ruff, mypy, import rules"
 	@echo "make format           let ruff format and fix"
 	@echo "make bench            what the gateway costs, beside no gateway"
@@ -83,8 +84,12 @@ bench-surfacing: $(VENV_STAMP)
 demo: $(VENV_STAMP)
 	@.venv/bin/mms demo
 
+# Whoever names tests gets what is named.
 test: $(VENV_STAMP) test-env
-	@$(PY) -m pytest -n 3 --dist loadfile $(ARGS)
+	@$(PY) -m pytest -n 3 --dist loadfile $(if $(ARGS),$(ARGS),-m "not slow")
+
+test-slow: $(VENV_STAMP) test-env
+	@$(PY) -m pytest -n 3 --dist loadfile -m slow $(ARGS)
 
 lint: $(VENV_STAMP)
 	.venv/bin/ruff check .

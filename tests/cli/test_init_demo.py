@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from cli import example
 from cli.init import init
 from config.place import Place
 from tests.cli.conftest import Invoke, document_of
 from tests.fixtures.home import Home
+
+pytestmark = pytest.mark.slow
 
 COMMANDS = [init]
 

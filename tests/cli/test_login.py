@@ -12,6 +12,8 @@ import pytest
 from tests.fixtures.home import MMS, Home
 from tests.fixtures.http_server import serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home() -> Iterator[Home]:

@@ -17,6 +17,8 @@ from config.place import Place
 from tests.cluster.conftest import Mms, has_process, owners, until_all_run
 from tests.eventually import eventually_blocking
 
+pytestmark = pytest.mark.slow
+
 SERVER = """
 import json, sys
 for line in sys.stdin:

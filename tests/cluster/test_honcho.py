@@ -18,6 +18,8 @@ from config.place import Place
 from tests.cluster.conftest import ROOT, Mms, events, has_process, owners
 from tests.eventually import eventually_blocking
 
+pytestmark = pytest.mark.slow
+
 Honcho = Callable[..., "subprocess.Popen[str]"]
 
 

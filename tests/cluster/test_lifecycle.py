@@ -23,6 +23,8 @@ from config.place import Place
 from tests.cluster.conftest import NAMES, Mms, events, has_process, owners, until_all_run
 from tests.eventually import eventually_blocking
 
+pytestmark = pytest.mark.slow
+
 
 def ps(mms: Mms) -> dict[str, Any]:
     found = mms("ps", "--json")

@@ -16,6 +16,8 @@ from config.place import Place
 from tests.cluster.conftest import has_process, owners, until_all_run
 from tests.eventually import eventually_blocking
 
+pytestmark = pytest.mark.slow
+
 OWNER = """
 import sys
 from cli.cluster import PrivateCluster

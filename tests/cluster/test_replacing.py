@@ -15,6 +15,8 @@ from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 
+pytestmark = pytest.mark.slow
+
 
 def supervisor(home: Home) -> int:
     return owner_of(home.path / "bus" / "run" / "supervisor.lock")

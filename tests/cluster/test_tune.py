@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from actors.tuner.messages import ReportCompression
 from bus.client import Bus
 from bus.endpoint import Runtime
 from config.place import Place
 from tests.cluster.conftest import Mms
+
+pytestmark = pytest.mark.slow
 
 
 async def report(place: Place, tool: str) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 
+import pytest
+
 from actors.compressor.messages import GetRecallStats, RecallStats
 from bus.client import Bus
 from bus.endpoint import Runtime
@@ -18,6 +20,8 @@ from tests.fixtures.llm_server import KEY, llm_server
 from tests.fixtures.mcp_client import McpClient
 from tests.gateway.conftest import Start
 from tests.gateway.test_shortening import key_in, read_all
+
+pytestmark = pytest.mark.slow
 
 NAMES = ("compressor", "compressor-2")
 TWO = {"bus": {"compressor_replicas": 2}}

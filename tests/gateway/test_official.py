@@ -27,6 +27,8 @@ from tests.fixtures.home import MMS, Home
 from tests.fixtures.official import MCP1_CLIENT, mcp1_python, npm_server
 from tests.gateway.conftest import Connect, Start
 
+pytestmark = pytest.mark.slow
+
 MODES = ("legacy", "auto", "2026-07-28")
 
 

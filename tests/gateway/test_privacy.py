@@ -6,10 +6,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import PATIENCE_SECONDS, McpClient
 from tests.gateway.conftest import ADMIN, Start
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hunter2-correct-horse"
 MARKUP = (

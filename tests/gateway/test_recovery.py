@@ -7,11 +7,15 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import Answer
 from tests.fixtures.upstreams import argv
 from tests.gateway.conftest import Connect, Start
+
+pytestmark = pytest.mark.slow
 
 
 def failed(answer: Answer) -> bool:

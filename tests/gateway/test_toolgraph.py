@@ -18,6 +18,8 @@ from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.servers.graph import GENERATION
 from tests.gateway.conftest import ADMIN, Start
 
+pytestmark = pytest.mark.slow
+
 BLOCKED = {"echo::text": "NOT_GRANTED", "echo::echo": "odd reason — with (signs)!", "gone::x": "DRIFTED"}
 
 

@@ -9,11 +9,15 @@ import signal
 import time
 from typing import Any
 
+import pytest
+
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.otlp import Receiver
 from tests.gateway.conftest import Start
+
+pytestmark = pytest.mark.slow
 
 KEY = "key-of-the-collector-4711"
 SECRET = "hunter2-correct-horse"

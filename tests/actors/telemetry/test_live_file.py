@@ -23,6 +23,8 @@ from tests.actors.telemetry.holder import held_by_another_process
 from tests.actors.telemetry.test_actor import rows, start_process
 from tests.eventually import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.slow
+
 READER = """
 import sys, duckdb
 for _ in range(int(sys.argv[2])):
