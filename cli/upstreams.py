@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import click
@@ -273,12 +274,18 @@ def _connection(
     if words:
         if transport not in (None, "stdio"):
             raise click.UsageError(f"--transport {transport} needs --url")
-        return {"transport": "stdio", "command": words[0], "args": list(words[1:])}
+        return {"transport": "stdio", "command": _from_here(words[0]), "args": list(words[1:])}
     if transport == "stdio":
         raise click.UsageError("--transport stdio needs a program")
     if fault := address_fault(url or ""):
         raise click.UsageError(f"--url {fault}")
     return {"transport": transport or "streamable_http", "url": url}
+
+
+def _from_here(program: str) -> str:
+    """A path that is relative to the present folder, made absolute: servers start elsewhere."""
+    path = Path(program)
+    return str(path.absolute()) if len(path.parts) > 1 and not path.is_absolute() and path.exists() else program
 
 
 def _pairs(texts: Sequence[str], option: str) -> dict[str, str] | None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +100,18 @@ def test_add_other_forms(mms: Invoke, place: Place) -> None:
 def test_add_refuses_what_makes_no_sense(mms: Invoke, place: Place, argv: list[str]) -> None:
     assert mms(COMMANDS, "add", *argv).exit_code == 2
     assert not place.config_file.exists()
+
+
+def test_a_program_of_the_present_folder_is_found_from_anywhere(
+    mms: Invoke, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/server").touch()
+    monkeypatch.chdir(tmp_path)
+    for name, program in (("here", "bin/server"), ("there", "bin/other"), ("path", "server"), ("home", "~/bin/server")):
+        assert mms(COMMANDS, "add", name, "--", program).exit_code == 0
+    commands = [entry["command"] for entry in stored(place)["upstream_servers"].values()]
+    assert commands == [str(tmp_path / "bin/server"), "bin/other", "server", "~/bin/server"]
 
 
 @pytest.mark.parametrize(
