@@ -128,7 +128,9 @@ def findings(found: Health, problems: list[Problem]) -> tuple[list[str], list[st
         if found.catalogue.config_error:
             bad.append(f"the configuration is broken, the last good one stays in force: {found.catalogue.config_error}")
         down = [server for server in found.catalogue.servers if server.state in ("failed", "reconnecting")]
-        bad += [_with(f"the upstream {server.name} is {server.state}", server.error) for server in down]
+        for server in down:
+            state = "down" if server.state == "failed" else server.state
+            bad.append(_with(f"the upstream {server.name} is {state}", server.error))
         for server in found.catalogue.servers:
             if server.breaker != "closed":
                 (bad if server.breaker == "open" else notes).append(f"the upstream {server.name} is {_resting(server)}")

@@ -65,7 +65,8 @@ def tools(pattern: str) -> Answer:
 
 def _silent(server: ServerState) -> str:
     """Why the tools of a server may be missing."""
-    return printable(f"{server.name} is {server.state}{f': {server.error}' if server.error else ''}; `mms health`")
+    state = "down" if server.state == "failed" else server.state
+    return printable(f"{server.name} is {state}{f': {server.error}' if server.error else ''}; `mms health`")
 
 
 def _fits(name: str, pattern: str) -> bool:

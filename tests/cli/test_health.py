@@ -38,7 +38,7 @@ def test_all_is_well() -> None:
 @pytest.mark.parametrize(
     ("found", "line"),
     [
-        (with_part("catalogue", servers=server("failed", "no such file")), "the upstream fs is failed: no such file"),
+        (with_part("catalogue", servers=server("failed", "no such file")), "the upstream fs is down: no such file"),
         (with_part("catalogue", servers=server("reconnecting")), "the upstream fs is reconnecting"),
         (
             with_part("catalogue", servers=server("ready", breaker="open", failures=3, next_try_seconds=41.2)),

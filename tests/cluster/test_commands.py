@@ -88,8 +88,8 @@ def test_the_catalogue_starts_the_cluster_and_is_filtered(cluster: Cluster) -> N
 def test_a_server_without_tools_says_why(cluster: Cluster) -> None:
     assert cluster.mms("add", "gone", "--no-check", "--", "nosuchprogram").returncode == 0
     try:
-        eventually_blocking(lambda: "gone is failed: command not found" in cluster.mms("tools").stderr)
-        assert "gone is failed" in cluster.mms("tools", "gone__*").stderr
+        eventually_blocking(lambda: "gone is down: command not found" in cluster.mms("tools").stderr)
+        assert "gone is down" in cluster.mms("tools", "gone__*").stderr
         assert cluster.mms("tools", "small").stderr == ""
     finally:
         assert cluster.mms("remove", "gone", "--yes").returncode == 0
