@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import near
 
 _MOST_SEARCHED = 8_000_000
 _MOST_ANSWERS = 8
 _GOOD_ANSWER = 0.7
+_MOST_WHOLE = 3
+_LARGEST_WHOLE = 1_500
+"""Bytes of a record that is given whole: who asks for it by one of its fields may be after another."""
 _BESIDE = 120
 """Code points around a value in which the words of a query count for it."""
 
 
 def answers(root: Node, query: str) -> frozenset[Node]:
-    """The plain values that answer a query best, and everything that holds them."""
+    """The plain values that answer a query best, everything that holds them, and the best one's records."""
     if not query or len(root.raw) > _MOST_SEARCHED:
         return frozenset()
     leaves: list[Node] = []
@@ -42,13 +47,24 @@ def answers(root: Node, query: str) -> frozenset[Node]:
     scores = near("".join(texts), starts, query, _BESIDE)
     found: set[Node] = set()
     best = max(scores.values(), default=0.0)
-    for at in sorted(scores, key=lambda at: (-scores[at], at))[:_MOST_ANSWERS]:
+    for rank, at in enumerate(sorted(scores, key=lambda at: (-scores[at], at))[:_MOST_ANSWERS]):
         if scores[at] < _GOOD_ANSWER * best:
             break
         node = leaves[at]
-        while node not in found:
-            found.add(node)
-            if node not in parents:
-                break
+        if rank < _MOST_WHOLE and node in parents and len(parents[node].raw) <= _LARGEST_WHOLE:
+            found.update(_inside(parents[node]))
+        found.add(node)
+        while node in parents:
             node = parents[node]
+            if node in found:
+                break
+            found.add(node)
     return frozenset(found)
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    """Everything that a node holds."""
+    first = node.raw[:1]
+    for inner in node.members.values() if first == b"{" else node.items if first == b"[" else ():
+        yield inner
+        yield from _inside(inner)

@@ -46,6 +46,16 @@ def test_an_item_that_the_query_asks_for_is_whole() -> None:
     assert "raced with VACUUM" not in shortened(json.dumps(items))
 
 
+def test_whoever_asks_by_one_field_of_a_record_gets_the_others() -> None:
+    paths = {
+        f"/things/{at}": {"get": {"operationId": f"readThing{at}", "summary": f"Reads {at}", "x-token": f"deep{at:05d}"}}
+        for at in range(400)
+    }
+    text = json.dumps({"openapi": "3.1.0", "paths": paths})
+    assert "deep00211" in shortened(text, query="operation readThing211")
+    assert "deep00211" not in shortened(text)
+
+
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_long_value_is_cut_around_what_the_query_asks_for(ascii_only: bool) -> None:
     items = json.loads(texts.issues(300))
