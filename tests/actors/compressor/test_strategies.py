@@ -47,13 +47,24 @@ def test_an_item_that_the_query_asks_for_is_whole() -> None:
 
 
 def test_whoever_asks_by_one_field_of_a_record_gets_the_others() -> None:
+    parameter = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
     paths = {
-        f"/things/{at}": {"get": {"operationId": f"readThing{at}", "summary": f"Reads {at}", "x-token": f"deep{at:05d}"}}
-        for at in range(400)
+        f"/v2/things{at}/{{id}}": {
+            "post": {
+                "operationId": f"mergesScheduler{at}",
+                "summary": f"Provisional locale {at}",
+                "description": f"It archives rarely the legacy shard after {at:05d} payloads.",
+                "tags": ["identity"],
+                "parameters": [parameter],
+                "responses": {"200": {"description": "Done."}, "429": {"description": "Later."}},
+            }
+        }
+        for at in range(200)
     }
-    text = json.dumps({"openapi": "3.1.0", "paths": paths})
-    assert "deep00211" in shortened(text, query="operation readThing211")
-    assert "deep00211" not in shortened(text)
+    text = json.dumps({"openapi": "3.1.0", "paths": paths}, indent=2)
+    fact = "legacy shard after 00151 payloads"
+    assert fact in shortened(text, query="mergesScheduler151 Provisional identity")
+    assert fact not in shortened(text)
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
