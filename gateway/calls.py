@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -21,6 +23,9 @@ from gateway.tools import OwnTools
 FIRST_LIST_SECONDS = 5.0
 """How long a first `tools/list` waits for the cluster to come up; the upstream actor bounds the rest."""
 STATES_SECONDS = 1.0
+STARTING_SECONDS = 30.0
+"""A call waits no longer for a server to start that may have its tool, nor longer than its connect time-out."""
+LOOK_AGAIN_SECONDS = 0.1
 _INFO = jsonrpc.encode({META + "serverInfo": SERVER_INFO})
 
 
@@ -93,6 +98,24 @@ class Calls:
         return outcome.result
 
     async def _look(self, name: str) -> ToolEntry | missing.Missing:
+        """The same as `_look_once`, once the server that may have the tool has started or has failed to.
+
+        Raises:
+            Failure: no server is known to have such a tool.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while True:
+            found = await self._look_once(name)
+            if not isinstance(found, missing.Missing) or not found.is_starting:
+                return found
+            upstream = self._pipeline.settings.proxy.upstream_servers.get(found.server)
+            patience = 0.0 if upstream is None else min(upstream.connect_timeout_seconds, STARTING_SECONDS)
+            if loop.time() - began >= patience:
+                return found
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    async def _look_once(self, name: str) -> ToolEntry | missing.Missing:
         """A tool that this gateway is only just being told of, or what to tell about one of a server that is known.
 
         Raises:

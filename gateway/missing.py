@@ -29,11 +29,13 @@ class Missing(NamedTuple):
         server: whose it is, or would be.
         tool: the server's own name of it.
         why: the reason and what to do, in one line.
+        is_starting: its server is on its way, so that the tool may be there in a moment.
     """
 
     server: str
     tool: str
     why: str
+    is_starting: bool = False
 
 
 def explain(name: str, servers: Iterable[ServerState], withheld: Iterable[Withheld]) -> Missing | None:
@@ -47,7 +49,8 @@ def explain(name: str, servers: Iterable[ServerState], withheld: Iterable[Withhe
     if not owners:
         return None
     owner = max(owners, key=lambda server: len(server.prefix))
-    return Missing(owner.name, shown(name.removeprefix(f"{owner.prefix}__" if owner.prefix else "")), _state(owner))
+    bare = shown(name.removeprefix(f"{owner.prefix}__" if owner.prefix else ""))
+    return Missing(owner.name, bare, _state(owner), owner.state == "starting")
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

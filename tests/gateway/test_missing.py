@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from actors.upstream.messages import ServerState, Withheld
-from gateway.missing import MAX_CHARS, explain, shown, suggestion
+from gateway.missing import MAX_CHARS, Missing, explain, shown, suggestion
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.gateway.conftest import Connect, Start
@@ -16,7 +18,6 @@ UNKNOWN = -32602
 @pytest.mark.parametrize(
     "tool, told",
     [
-        ("hung__x", ("upstream hung is still starting", "call again")),
         ("missing__x", ("upstream missing is down", "no-such-program", "`mms health`")),
         ("schemas__dangling", ("dangling of upstream schemas", "invalid_schema", "#/$defs/missing")),
         ("schemas__needs_task", ("needs_task of upstream schemas", "task_required")),
@@ -62,6 +63,21 @@ def why(name: str, servers: list[ServerState], *withheld: Withheld) -> str:
     return found.why
 
 
+async def test_a_call_waits_for_a_server_that_is_still_starting(home: Home, start: Start) -> None:
+    late = home.upstream("echo", "late")
+    command = shlex.join([late["command"], *late["args"]])
+    home.configure(
+        {
+            "late": {**late, "command": "sh", "args": ["-c", f"sleep 2; exec {command}"]},
+            "never": home.upstream("hung", "never", connect_timeout_seconds=1),
+        }
+    )
+    client = await start()
+    answer = await client.call("late__text", {"text": "here"})
+    assert (answer.result.get("isError", False), answer.text) == (False, "here")
+    assert "upstream never is" in (await client.call("never__tool")).text
+
+
 async def test_it_is_found_among_what_failed(home: Home, start: Start) -> None:
     home.configure({"gone": {"prefix": "gone", "command": "no-such-program"}, "echo": home.upstream("echo")})
     client = await start("echo__echo")
@@ -78,7 +94,7 @@ def test_the_longest_prefix_owns_a_name() -> None:
     ]
     assert "upstream b is still starting" in why("x_a__tool", servers)
     assert "upstream a is down (broken)" in why("x__a__tool", servers)
-    assert explain("x__a__tool", servers, ()) == ("a", "a__tool", why("x__a__tool", servers))
+    assert explain("x__a__tool", servers, ()) == Missing("a", "a__tool", why("x__a__tool", servers))
     assert explain("y__tool", servers, ()) is None
 
 
