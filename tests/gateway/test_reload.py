@@ -63,18 +63,18 @@ async def test_tools_of_a_server_that_is_on_its_way_are_not_unknown(home: Home, 
     """It gets another name in the file, and goes by the same prefix: until it is there, the answers say so."""
     server = home.upstream("echo")
     home.configure({"first": server})
-    client = await start("echo__text")
+    client = await start("echo__text", **ADMIN)
+    assert "\nfirst" in await health(client)
     for name in ("second", "third"):
         home.configure({name: server})
-        gone = False
         async with asyncio.timeout(20):
             while True:
+                there = f"\n{name}" in await health(client)
                 answer = await client.call("echo__text", {"text": name})
                 assert "error" not in answer.frame, answer.line
                 if answer.result.get("isError"):
                     assert "still starting" in answer.text or "not configured" in answer.text, answer.text
-                    gone = True
-                elif gone:
+                elif there:
                     break
 
 
