@@ -96,7 +96,8 @@ def list_notes() -> Answer:
       mms memory list
     """
     folder = current_place().home / "memories"
-    paths = sorted(folder.rglob("*.md"), key=lambda path: path.stat().st_mtime, reverse=True)
+    found = [path for _, path, _ in notes_in(folder) if path.is_file()] if folder.is_dir() else []
+    paths = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
     notes = [
         {"file": str(path.relative_to(folder)), "title": _title(path), "changed": path.stat().st_mtime}
         for path in paths

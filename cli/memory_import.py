@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from bus.files import write_new
 from config.credentials import is_credential
-
-SUFFIXES = (".md", ".markdown")
-LARGEST_FILE = 1_000_000
-"""Bytes; the embedded LTM reads no larger ones."""
-MOST_FILES = 20_000
-DEEPEST = 8
-"""Folders below the imported one, as deep as the embedded LTM looks."""
+from config.notes import DEEPEST, LARGEST_FILE, MOST_FILES, is_note
 
 Outcome = Literal["imported", "duplicate", "too large", "no text", "credential", "link", "unreadable"]
 
@@ -49,7 +43,7 @@ def notes_in(folder: Path) -> Iterator[tuple[str, Path, bool]]:
                 if entry.is_dir(follow_symlinks=False):
                     if depth < DEEPEST:
                         pending.append((Path(entry.path), f"{name}/", depth + 1))
-                elif entry.name.casefold().endswith(SUFFIXES):
+                elif is_note(entry.name):
                     yield name, Path(entry.path), entry.is_symlink()
                     count += 1
                     if count >= MOST_FILES:
@@ -105,25 +99,7 @@ class Import:
         return Taken(source, "imported", wanted if self._dry else self._write(wanted, data))
 
     def _write(self, wanted: str, data: bytes) -> str:
-        target = self._memories / wanted
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = target.parent / f".{secrets.token_hex(6)}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            for number in range(1, 1000):
-                free = target if number == 1 else target.with_stem(f"{target.stem}-{number}")
-                try:
-                    os.link(temporary, free)
-                except FileExistsError:
-                    continue
-                return str(free.relative_to(self._memories))
-            raise FileExistsError(f"there are 999 notes named {target.name} already")
-        finally:
-            temporary.unlink(missing_ok=True)
+        return str(write_new(self._memories / wanted, data).relative_to(self._memories))
 
 
 def _read(path: Path) -> bytes | None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.memory_import import LARGEST_FILE, Import, notes_in
+from cli.memory_import import Import, notes_in
+from config.notes import LARGEST_FILE
 from tests.fixtures.home import MMS, Home
 from tests.fixtures.mcp_client import McpClient
 
@@ -111,10 +112,12 @@ def test_the_list_names_notes_by_their_titles(home: Home) -> None:
     folder.mkdir()
     (folder / "given.md").write_text("---\ntags: [a]\ntitle: 'Deploy policy'\n---\n\nFrozen on Fridays.\n")
     (folder / "heading.md").write_text("---\ntags: [a]\n---\nabove\n## Freeze\n")
-    (folder / "plain.md").write_text("just a line\nand another\n")
+    (folder / "plain.MARKDOWN").write_text("just a line\nand another\n")
+    (folder / ".obsidian").mkdir()
+    (folder / ".obsidian" / "hidden.md").write_text("no note")
     listed = home.mms("memory", "list", "--json")
     titles = {note["file"]: note["title"] for note in json.loads(listed.stdout)["notes"]}
-    assert titles == {"given.md": "Deploy policy", "heading.md": "Freeze", "plain.md": "just a line"}
+    assert titles == {"given.md": "Deploy policy", "heading.md": "Freeze", "plain.MARKDOWN": "just a line"}
 
 
 async def test_the_notes_are_served_to_any_client(home: Home) -> None:

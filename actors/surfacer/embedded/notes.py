@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator
@@ -15,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bus.files import write_new
+from config.notes import DEEPEST, LARGEST_FILE, MOST_FILES, is_note
+
 DEFAULT_NAMESPACE = "default"
-LARGEST_FILE = 1_000_000
-MOST_FILES = 20_000
 LONGEST_CHUNK = 2000
-_DEEPEST = 8
 _IDS = uuid.UUID("6f7a1c52-6d9e-4f0c-9a77-3d1f6a0b9a11")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
@@ -67,9 +66,9 @@ def scan(folder: Path) -> dict[str, FileState]:
                 continue
             name = f"{prefix}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                if depth < _DEEPEST:
+                if depth < DEEPEST:
                     pending.append((Path(entry.path), f"{name}/", depth + 1))
-            elif entry.name.endswith((".md", ".markdown")) and entry.is_file():
+            elif is_note(entry.name) and entry.is_file():
                 state = entry.stat()
                 if state.st_size <= LARGEST_FILE:
                     found[name] = FileState(state.st_mtime_ns, state.st_size)
@@ -128,7 +127,6 @@ def write_note(folder: Path, content: str, *, title: str = "", namespace: str = 
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fields = [("title", _quoted(title)), ("namespace", _quoted(namespace))]
     lines = [f"{name}: {value}" for name, value in fields if value]
     kept = [_quoted(tag) for tag in tags if tag.strip()]
@@ -137,23 +135,7 @@ def write_note(folder: Path, content: str, *, title: str = "", namespace: str = 
     head = "---\n" + "\n".join(lines) + "\n---\n\n" if lines else ""
     data = (head + content.strip() + "\n").encode("utf-8", "replace")
     stem = f"{datetime.now(UTC):%Y-%m-%d}-{_slug(title or content)}"
-    temporary = folder / f".{stem}-{secrets.token_hex(4)}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        for number in range(1, 1000):
-            name = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-            try:
-                os.link(temporary, folder / name)
-            except FileExistsError:
-                continue
-            return name
-        raise FileExistsError(f"there are 999 notes named {stem} in {folder} already")
-    finally:
-        temporary.unlink(missing_ok=True)
+    return write_new(folder / f"{stem}.md", data).name
 
 
 def _sections(body: str) -> Iterator[tuple[list[str], str]]:

@@ -1,4 +1,7 @@
-"""Five stages, the first usable one wins; what arguments are about."""
+"""Five stages, the first usable one wins; what arguments are about.
+
+The home folders in the paths are made up: that they are cut off is what is tested.
+"""
 
 from __future__ import annotations
 

@@ -110,5 +110,6 @@ def test_the_scan_leaves_out_what_is_hidden_linked_or_huge(tmp_path: Path) -> No
     (tmp_path / "d.txt").write_text("d")
     (tmp_path / "big.md").write_text("x" * 1_000_001)
     (tmp_path / "loop").symlink_to(tmp_path)
-    assert set(scan(tmp_path)) == {"a.md", "sub/b.markdown"}
+    (tmp_path / "README.MD").write_text("c")
+    assert set(scan(tmp_path)) == {"README.MD", "a.md", "sub/b.markdown"}
     assert scan(tmp_path / "missing") == {}
