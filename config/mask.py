@@ -17,7 +17,8 @@ MASK = "***"
 SECRET_MAPS = frozenset({"env", "headers", "http_headers", "ltm_mcp_headers"})
 
 _NAME = re.compile(
-    r"api[-_.]?key|access[-_.]?key|private[-_.]?key|secret|token(?!s|[-_.](?:estimation|count|budget|limit|length|usage))|passw(?:or)?d|passphrase|\bpwd\b|credential"
+    r"api[-_.]?key|access[-_.]?key|private[-_.]?key|secret"
+    r"|token(?!s|[-_.](?:estimation|count|budget|limit|length|usage))|passw(?:or)?d|passphrase|\bpwd\b|credential"
     r"|authorization|\bauth\b|bearer|cookie|signature|\bsig\b|\bkey\b|\bdsn\b|connection[-_.]?string",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,17 @@ def repeated_keys(data: bytes) -> list[str]:
     class Pairs(list[tuple[str, Any]]):
         """An object as it is written."""
 
+    try:
+        document = json.loads(data.removeprefix(BOM), object_pairs_hook=Pairs)
+    except RecursionError:  # it gives up a few levels before `parse` does
+        return []
     found: set[str] = set()
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), json.loads(data.removeprefix(BOM), object_pairs_hook=Pairs))]
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, Pairs):
-            names = [name for name, _ in node]
-            found.update(".".join((*path, name)) for name in names if names.count(name) > 1)
+            times = Counter(name for name, _ in node)
+            found.update(".".join((*path, name)) for name, number in times.items() if number > 1)
             waiting.extend(((*path, name), value) for name, value in node)
         elif isinstance(node, list):
             waiting.extend((path, value) for value in node)

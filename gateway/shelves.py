@@ -19,9 +19,6 @@ LIST_SECONDS = 6.0
 """The pool leaves out a slow server before that."""
 _NAME = {"resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 
-_OPENINGS = {"title": b'"', "description": b'"', "mimeType": b'"', "arguments": b"[", "_meta": b"{"}
-"""How the JSON of optional members begins; one of another shape is dropped."""
-
 
 @dataclass(frozen=True)
 class Place:

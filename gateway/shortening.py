@@ -95,7 +95,7 @@ class Shortening:
         """The budget kept by plain cuts, since the compressor is not there."""
         if not response.texts:
             return self._stand_in(response, policy)
-        share = max(1, len(response.texts))
+        share = len(response.texts)
         texts = [
             self.fallback.shorten(text, policy.max_chars // share, policy.max_tokens // share)
             for text in response.texts.values()

@@ -126,7 +126,8 @@ def _far(values: list[str]) -> list[int]:
     if len(numbers) < 0.9 * len(values):
         return []
     mean = sum(numbers) / len(numbers)
-    far = _FAR * (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
+    # A product may be infinite where a power of so large a number is an error.
+    far = _FAR * (sum([(number - mean) * (number - mean) for number in numbers]) / len(numbers)) ** 0.5
     if not far or max(max(numbers) - mean, mean - min(numbers)) <= far:
         return []
     return [at for at, number in zip(places, numbers, strict=True) if abs(number - mean) > far][:3]

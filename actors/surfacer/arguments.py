@@ -26,10 +26,7 @@ LONGEST_VALUE = 2000
 _MOST_VALUES = 40
 _DEEPEST = 4
 
-_SQL = re.compile(
-    r"^\s*(?:select|insert\s+into|update|delete\s+from|with|create\s+table|alter\s+table)\b",
-    re.I,
-)
+_SQL = re.compile(r"^\s*(?:select|insert\s+into|update|delete\s+from|with|create\s+table|alter\s+table)\b", re.I)
 _EXPLAIN = re.compile(
     r"^\s*explain\s+(?:\([^)]*\)\s*|analyze\s+|verbose\s+)*(?=(?:select|insert|update|delete|with)\b)", re.I
 )

@@ -36,7 +36,8 @@ class Surface(Request[Surfaced], frozen=True, kw_only=True):
         declared_writer: the tool's annotations say that it writes.
         holdout: this path takes part in the hold-out experiment (the hook).
         prepared: id of the `Prepare` that went ahead of it, if one did.
-        patience_ms: how long the response waits for the search, at most `timeout_seconds`; 0 = that long.
+        patience_ms: how long the response waits for the search at least, where the LTM is usually slower up to 0.5 s;
+            0 = `timeout_seconds`, which is the most in any case.
         continues: a further page of a response that has been surfaced already: the cooldown does not apply.
     """
 

@@ -90,6 +90,7 @@ def score(query: Query, memories: Sequence[Memory], home_namespaces: frozenset[s
     ]
     names = "|".join(map(re.escape, query.files))
     file = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])") if names else None
+    generality = OF_THE_WORLD if query.is_of_the_world else 1.0
     scored: list[Scored] = []
     for memory, found, row in zip(memories, features, strengths, strict=True):
         place = f"{fold(memory.namespace)} {fold(memory.source)} {found.folded}"
@@ -98,8 +99,7 @@ def score(query: Query, memories: Sequence[Memory], home_namespaces: frozenset[s
         if file is not None and file.search(found.folded):
             relevance = max(relevance, NAMED_FILE)
         factor = 1.0 if is_of_project else _foreign_factor(query, memory, home_namespaces)
-        factor *= OF_THE_WORLD if query.is_of_the_world else 1.0
-        scored.append(Scored(memory, relevance * factor, _matched(query, row)))
+        scored.append(Scored(memory, relevance * factor * generality, _matched(query, row)))
     return sorted(scored, key=lambda s: (-round(s.relevance, 3), s.memory.rank))
 
 

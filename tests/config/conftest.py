@@ -12,11 +12,14 @@ from config.place import Place
 
 @pytest.fixture
 def write(place: Place) -> Callable[[Any], None]:
-    """Writes the configuration file: bytes as they are, everything else as JSON."""
+    """Writes the configuration file, at once as an editor does: bytes as they are, everything else as JSON."""
 
     def write(content: Any) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        place.config_file.write_bytes(data)
+        # Written in place, a watcher would now and then see it while it is empty.
+        written = place.config_file.with_suffix(".written")
+        written.write_bytes(data)
+        written.replace(place.config_file)
 
     return write
 

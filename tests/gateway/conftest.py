@@ -31,6 +31,11 @@ Connect = Callable[..., Awaitable[McpClient]]
 Start = Callable[..., Awaitable[McpClient]]
 
 
+async def health(client: McpClient) -> str:
+    """What `proxy_health` says."""
+    return (await client.call("stm_admin", {"action": "proxy_health"})).text
+
+
 def shared_servers(home: Home) -> dict[str, dict[str, Any]]:
     """Every fixture server under its own name; `fx` is the echo server, `x` and `x_a` have odd names."""
     servers = {name: home.upstream(name) for name in (*GOOD, *ODD, *BAD)}

@@ -13,13 +13,9 @@ from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient, envelope
 from tests.fixtures.servers.bad import STDERR_BYTES
 from tests.fixtures.servers.catalogues import NASTY_SCHEMA, ODD_NAMES
-from tests.gateway.conftest import ADMIN, Connect, Start
+from tests.gateway.conftest import ADMIN, Connect, Start, health
 
 CHANGED = "notifications/tools/list_changed"
-
-
-async def health(client: McpClient) -> str:
-    return (await client.call("stm_admin", {"action": "proxy_health"})).text
 
 
 async def test_pages_are_read_to_the_end_and_a_stuck_cursor_stops(connect: Connect, shared_home: Home) -> None:

@@ -10,13 +10,9 @@ from typing import Any
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
-from tests.gateway.conftest import ADMIN, Start
+from tests.gateway.conftest import ADMIN, Start, health
 
 SELECTED = {"selection_telemetry": {"enabled": True}}
-
-
-async def health(client: McpClient) -> str:
-    return (await client.call("stm_admin", {"action": "proxy_health"})).text
 
 
 async def said(client: McpClient, *parts: str) -> None:

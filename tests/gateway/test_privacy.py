@@ -10,8 +10,8 @@ import pytest
 
 from tests.eventually import eventually
 from tests.fixtures.home import Home
-from tests.fixtures.mcp_client import PATIENCE_SECONDS, McpClient
-from tests.gateway.conftest import ADMIN, Start
+from tests.fixtures.mcp_client import PATIENCE_SECONDS
+from tests.gateway.conftest import ADMIN, Start, health
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +30,6 @@ def files_holding(directory: Path, text: str) -> list[Path]:
     """Every file below `directory`, the configuration itself left out, that holds `text`."""
     mine = directory / "stm_proxy.json"
     return [p for p in directory.rglob("*") if p.is_file() and p != mine and text.encode() in p.read_bytes()]
-
-
-async def health(client: McpClient) -> str:
-    return (await client.call("stm_admin", {"action": "proxy_health"})).text
 
 
 async def test_a_hostile_memory_is_inert(home: Home, start: Start) -> None:

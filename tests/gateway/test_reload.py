@@ -5,20 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tests.eventually import until
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
-from tests.gateway.conftest import ADMIN, Start
+from tests.gateway.conftest import ADMIN, Start, health
 
 CHANGED = "notifications/tools/list_changed"
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
-        while not await condition():
-            await asyncio.sleep(0.05)
 
 
 async def shown(client: McpClient, wanted: set[str], unwanted: str = "") -> None:
@@ -29,10 +23,6 @@ async def shown(client: McpClient, wanted: set[str], unwanted: str = "") -> None
         return wanted <= names and not (unwanted and any(name.startswith(unwanted) for name in names))
 
     await until(is_so)
-
-
-async def health(client: McpClient) -> str:
-    return (await client.call("stm_admin", {"action": "proxy_health"})).text
 
 
 async def test_servers_come_go_and_change_while_a_client_is_connected(home: Home, start: Start) -> None:
@@ -81,8 +71,7 @@ async def test_tools_of_a_server_that_is_on_its_way_are_not_unknown(home: Home, 
 async def test_a_changed_connection_is_prepared_and_then_swapped(home: Home, start: Start) -> None:
     home.configure({"s": home.upstream("echo", "s")})
     client = await start("s__text", **ADMIN)
-    late = {**home.upstream("late", "s"), "args": [*home.upstream("late", "s")["args"]]}
-    home.configure({"s": late})
+    home.configure({"s": home.upstream("late", "s")})
 
     async def prepared() -> bool:
         return "changed connection starting" in await health(client)

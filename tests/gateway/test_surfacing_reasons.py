@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
 from tests.actors.surfacer.conftest import memory
-from tests.eventually import PATIENCE_SECONDS, eventually
+from tests.eventually import eventually, until
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.gateway.conftest import ADMIN
@@ -122,12 +122,6 @@ async def ask(bus: Bus, session: str, arguments: dict[str, Any], **fields: Any) 
     call = {"server": "fx", "tool": "long", "advertised": "fx__long", "response_chars": LONG, "session": session}
     found = await bus.ask(Surface(arguments=Blob.of(json.dumps(arguments)), **(call | fields)), timeout=10)
     return found.reason
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await condition():
-            await asyncio.sleep(0.02)
 
 
 async def play(home: Home) -> tuple[dict[str, int], dict[str, int]]:

@@ -3,20 +3,18 @@ ours that also goes wrong in every way."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from tests.eventually import eventually
+from tests.eventually import eventually, until
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.servers.graph import GENERATION
-from tests.gateway.conftest import ADMIN, Start
+from tests.gateway.conftest import ADMIN, Start, health
 
 pytestmark = pytest.mark.slow
 
@@ -42,16 +40,6 @@ def configure(home: Home, *behaviours: str, **keys: Any) -> None:
 
 async def names(client: McpClient) -> set[str]:
     return {name for name in await client.tools() if not name.startswith("stm_")}
-
-
-async def health(client: McpClient) -> str:
-    return (await client.call("stm_admin", {"action": "proxy_health"})).text
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
-        while not await condition():
-            await asyncio.sleep(0.02)
 
 
 def questions(home: Home) -> list[dict[str, Any]]:

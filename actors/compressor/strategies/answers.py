@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import near
 
 _MOST_SEARCHED = 8_000_000
+_DEEPEST = 60
+"""Levels that are searched: what holds an answer is rendered level by level, however deep."""
 _MOST_ANSWERS = 8
 _GOOD_ANSWER = 0.7
 _MOST_WHOLE = 3
@@ -26,9 +28,9 @@ def answers(root: Node, query: str) -> frozenset[Node]:
     starts: list[int] = []
     parents: dict[Node, Node] = {}
     position = 0
-    stack: list[tuple[str, Node]] = [("", root)]
+    stack: list[tuple[str, Node, int]] = [("", root, 0)]
     while stack:
-        name, node = stack.pop()
+        name, node, depth = stack.pop()
         first = node.raw[:1]
         inner: list[tuple[str, Node]] = []
         if first == b"{":
@@ -41,9 +43,9 @@ def answers(root: Node, query: str) -> frozenset[Node]:
             texts.append(text)
             starts.append(position)
             position += len(text)
-        for pair in reversed(inner):
-            parents[pair[1]] = node
-            stack.append(pair)
+        for inner_name, value in reversed(inner) if depth < _DEEPEST else ():
+            parents[value] = node
+            stack.append((inner_name, value, depth + 1))
     scores = near("".join(texts), starts, query, _BESIDE)
     found: set[Node] = set()
     best = max(scores.values(), default=0.0)
@@ -52,7 +54,7 @@ def answers(root: Node, query: str) -> frozenset[Node]:
             break
         node = leaves[at]
         if rank < _MOST_WHOLE and node in parents and len(parents[node].raw) <= _LARGEST_WHOLE:
-            found.update(_inside(parents[node]))
+            found.update(_inside(parents[node], parents))
         found.add(node)
         while node in parents:
             node = parents[node]
@@ -62,9 +64,10 @@ def answers(root: Node, query: str) -> frozenset[Node]:
     return frozenset(found)
 
 
-def _inside(node: Node) -> Iterator[Node]:
-    """Everything that a node holds."""
+def _inside(node: Node, searched: Collection[Node]) -> Iterator[Node]:
+    """Everything that a node holds, as deep as was searched."""
     first = node.raw[:1]
     for inner in node.members.values() if first == b"{" else node.items if first == b"[" else ():
-        yield inner
-        yield from _inside(inner)
+        if inner in searched:
+            yield inner
+            yield from _inside(inner, searched)

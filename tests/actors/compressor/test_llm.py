@@ -20,7 +20,7 @@ from bus.message import Blob
 from bus.record import Record
 from config.place import Place
 from tests.actors.compressor import texts
-from tests.eventually import eventually
+from tests.eventually import eventually, until
 from tests.fixtures.llm_server import KEY, LlmServer, llm_server
 
 PROVIDERS = ("openai", "anthropic", "ollama")
@@ -294,10 +294,11 @@ async def test_changed_settings_count_without_a_restart(place: Place, server: Ll
     async with running(place) as bus:
         first = delivered(await ask(bus, request("good")))
         configure(place, server, "good", system_prompt="Say it as a haiku of {max_chars} characters. {keep}")
-        end = asyncio.get_running_loop().time() + 20
-        while delivered(await ask(bus, request("good"))) == first:
-            assert asyncio.get_running_loop().time() < end
-            await asyncio.sleep(0.05)
+
+        async def is_changed() -> bool:
+            return delivered(await ask(bus, request("good"))) != first
+
+        await until(is_changed)
     said = server.asked("good")[-1]["body"]["messages"][0]["content"]
     assert re.fullmatch(r"Say it as a haiku of \d+ characters\. \{keep\}", said)
 

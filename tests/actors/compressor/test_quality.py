@@ -47,7 +47,7 @@ def test_a_query_brings_what_it_names(name: str) -> None:
     found = asked = 0
     for payload in payloads(name):
         pure = Pure(Policy())
-        for fact in [fact for fact in payload.facts if fact.cls == DEEP][2:4:2]:
+        for fact in [fact for fact in payload.facts if fact.cls == DEEP][2:3]:
             found += Shown(pure.first(payload.text, fact.named)).has(fact)
             asked += 1
     assert found >= 0.8 * asked

@@ -59,6 +59,20 @@ def test_json_stays_json_where_the_answer_to_the_query_is_too_long(strategy: str
     assert json.loads(without_note(out))
 
 
+DEEP = {
+    "an answer below": '{"under":' * 800 + '{"voucher":"zebrafish"}' + "}" * 800,
+    "an answer beside": '{"voucher":"zebrafish","other":' + "[" * 700 + "]" * 700 + "}",
+}
+
+
+@pytest.mark.parametrize("name", sorted(DEEP))
+def test_a_query_is_no_reason_to_render_without_end(name: str) -> None:
+    text = f"[{DEEP[name]},{texts.issues(20)}]"
+    out = texts.shortened(text, Policy(max_chars=2_000, max_tokens=800), query="zebrafish voucher")
+    assert len(out) <= 2_000
+    assert json.loads(without_note(out))
+
+
 @pytest.mark.parametrize("strategy", ["auto", "truncate", "schema_pruning", "extract_fields"])
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_json_stays_json_in_a_tiny_budget(name: str, strategy: str) -> None:

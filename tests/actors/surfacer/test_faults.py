@@ -10,9 +10,7 @@ import sys
 import psutil
 import pytest
 
-from actors.surfacer.messages import (
-    GetSurfacerHealth,
-)
+from actors.surfacer.messages import GetSurfacerHealth
 from actors.telemetry.messages import FaultEvent
 from bus.client import Bus
 from bus.endpoint import Runtime
