@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -67,6 +68,21 @@ def test_a_supervisor_that_stops_is_told_from_the_one_after_it(place: Place) -> 
     note_stopping(place.locks)
     assert is_stopping(place.locks, os.getpid())
     assert not is_stopping(place.locks, os.getpid() + 1)
+
+
+def test_whoever_asks_for_the_owner_is_not_taken_for_it(place: Place) -> None:
+    path = place.locks / "upstream.lock"
+    code = (
+        "import sys; from pathlib import Path; from bus.lock import owner_of\nwhile True: owner_of(Path(sys.argv[1]))"
+    )
+    lock = OwnerLock(path)
+    with subprocess.Popen([sys.executable, "-c", code, str(path)]) as asking:
+        try:
+            for _ in range(1_000):
+                lock.acquire()
+                lock.release()
+        finally:
+            asking.kill()
 
 
 def test_a_lock_can_be_handed_over_without_a_gap(place: Place) -> None:
