@@ -9,7 +9,7 @@ from bus.replicas import actor_of
 from cli.cluster import REPLICATED
 from cli.doctor_checks import Check
 from cli.health import Health
-from cli.output import printable
+from cli.output import count, printable
 from config.llm import endpoint, summarised
 from config.load import Loaded
 
@@ -24,10 +24,10 @@ def check_compressors(loaded: Loaded, found: Health | None) -> Iterator[Check]:
         return
     run = sum(actor_of(line.name) == REPLICATED for line in found.survey.actors)
     if run != wanted:
-        text = f"{_compressors(run)} in the cluster, bus.compressor_replicas says {wanted}"
+        text = f"{count(run, 'compressor')} in the cluster, bus.compressor_replicas says {wanted}"
         yield Check("compressors", "WARN", text, "mms restart")
     elif run > 1:
-        yield Check("compressors", "PASS", f"{_compressors(run)} share the load")
+        yield Check("compressors", "PASS", f"{count(run, 'compressor')} share the load")
 
 
 def check_models(loaded: Loaded, found: Health | None, env: Mapping[str, str]) -> Iterator[Check]:
@@ -47,7 +47,3 @@ def check_models(loaded: Loaded, found: Health | None, env: Mapping[str, str]) -
         for model in found.summaries.resting:
             text = f"{model} failed repeatedly and rests; it is tried again by itself"
             yield Check("llm", "WARN", printable(text), "mms logs compressor")
-
-
-def _compressors(count: int) -> str:
-    return "1 compressor" if count == 1 else f"{count} compressors"

@@ -17,7 +17,7 @@ from bus.errors import BusError, ConfigError
 from bus.groups import abandoned
 from cli.health import Health
 from cli.hosts import hosts
-from cli.output import printable
+from cli.output import count, printable
 from cli.registering import registered_entries
 from cli.settings import readable_secrets
 from config.expand import expand_upstream
@@ -219,7 +219,7 @@ def check_memory(place: Place, loaded: Loaded, found: Health | None, env: Mappin
         yield Check("memory", "PASS", printable(surfacing.ltm_mcp_command))
     elif surfacing.ltm_mcp_command == LTM_COMMAND:
         notes = sum(1 for _ in (place.home / "memories").rglob("*.md"))
-        text = f"the built-in memory, {notes} note{'' if notes == 1 else 's'} in {place.home / 'memories'}"
+        text = f"the built-in memory, {count(notes, 'note')} in {place.home / 'memories'}"
         yield Check("memory", "PASS", text, "" if notes else 'mms memory add "a note"')
     else:
         shown = printable(surfacing.ltm_mcp_command)
@@ -272,7 +272,7 @@ def check_leftovers(place: Place) -> Iterator[Check]:
     """What crashes have left: files set aside, and records of processes without an owner."""
     aside = all_aside(place.state)
     if aside:
-        text = f"{len(aside)} damaged file{'s' if len(aside) > 1 else ''} set aside, e.g. {aside[0].name}"
+        text = f"{count(len(aside), 'damaged file')} set aside, e.g. {aside[0].name}"
         yield Check("leftovers", "WARN", text, f"rm {quote(place.state)}/*{MARK}*")
     lost = abandoned(place.groups)
     if lost:

@@ -13,7 +13,7 @@ import click
 from cli.context import current_place
 from cli.discovery import Candidate, Discovered, Imported, discover, shipped_files, take
 from cli.hosts import CLIENTS, hosts
-from cli.output import USAGE, Answer, Failure, answers, is_terminal, printable, style, table, talk
+from cli.output import USAGE, Answer, Failure, answers, count, is_terminal, printable, style, table, talk
 from config.edit import edit
 from config.place import Place
 from config.read import read_file
@@ -110,8 +110,7 @@ def report(outcomes: Iterable[Imported]) -> list[str]:
             said += outcome.remarks
         else:
             said.append(f"left out: {outcome.candidate.label} {outcome.skipped}")
-    count = sum(bool(outcome.name) for outcome in outcomes)
-    return [*said, f"imported {count} server{'' if count == 1 else 's'}"]
+    return [*said, f"imported {count(sum(bool(outcome.name) for outcome in outcomes), 'server')}"]
 
 
 def imported_table(outcomes: Iterable[Imported]) -> str:

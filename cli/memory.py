@@ -15,7 +15,7 @@ from actors.surfacer.messages import AddMemory, SearchMemory
 from cli.asking import ASK_SECONDS, START_SECONDS, on_cluster
 from cli.context import current_place
 from cli.memory_import import Import, Taken, notes_in
-from cli.output import Answer, Failure, answers, is_terminal, printable, read_input, table
+from cli.output import Answer, Failure, answers, count, is_terminal, printable, read_input, table
 
 TITLE_CHARS = 60
 PREVIEW_CHARS = 100
@@ -176,9 +176,9 @@ def _summary(counts: Counter[str], memories: Path, *, dry: bool) -> str:
     number = counts["imported"]
     if not counts:
         return "There are no Markdown notes in this folder."
-    done = f"{'Would import' if dry else 'Imported'} {number:,} {'note' if number == 1 else 'notes'} into {memories}"
+    done = f"{'Would import' if dry else 'Imported'} {count(number, 'note')} into {memories}"
     known = counts["duplicate"]
-    return f"{done}; {known:,} {'duplicate' if known == 1 else 'duplicates'} left out." if known else f"{done}."
+    return f"{done}; {count(known, 'duplicate')} left out." if known else f"{done}."
 
 
 def _title(path: Path) -> str:

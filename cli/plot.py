@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cli.output import Failure, printable, table
+from config.edit import replace_file
 
 SUFFIXES = (".png", ".svg")
 MIN_BAR = 10
@@ -64,17 +64,13 @@ def picture(groups: Sequence[Row], heading: str, target: Path) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.legend(loc="best")
     axes.set_title(f"Tokens by {heading.lower()}")
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind)
     target = target.resolve()  # of a link, what it leads to is replaced
     try:
         if target.exists() and not target.is_file():
             raise Failure("os_error", f"{target} is no regular file; give another name")
-        file, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.absolute().parent)
-        os.close(file)
-        try:
-            figure.savefig(aside, format=kind)
-            os.replace(aside, target)
-        finally:
-            Path(aside).unlink(missing_ok=True)
+        replace_file(target, drawn.getvalue())
     except OSError as error:
         raise Failure("os_error", f"{target} cannot be written: {error.strerror}") from None
 

@@ -13,7 +13,7 @@ import msgspec
 from cli import analytics
 from cli.context import current_place
 from cli.number import Number
-from cli.output import Answer, Failure, answers, is_terminal, read_input, write_bytes
+from cli.output import Answer, Failure, answers, count, is_terminal, read_input, write_bytes
 from cli.sql_output import notes, rendered
 from config.place import Place
 
@@ -104,8 +104,8 @@ def sql(
 
 def _parquet(place: Place, statement: str, output: Path | None, max_rows: int | None, timeout: float) -> Answer:
     if output is not None:
-        count = analytics.write_parquet(place, statement, output, max_rows, timeout)
-        return Answer(data={"output": str(output), "rows": count}, talk=f"wrote {_rows(count)} to {output}")
+        rows = analytics.write_parquet(place, statement, output, max_rows, timeout)
+        return Answer(data={"output": str(output), "rows": rows}, talk=f"wrote {count(rows, 'row')} to {output}")
     with tempfile.TemporaryDirectory(prefix="mms-") as folder:
         file = Path(folder) / "rows.parquet"
         analytics.write_parquet(place, statement, file, max_rows, timeout)
@@ -116,9 +116,5 @@ def _parquet(place: Place, statement: str, output: Path | None, max_rows: int | 
 
 def _export(place: Place, directory: Path) -> Answer:
     tables = analytics.export(place, directory)
-    lines = [f"wrote {_rows(count)} to {directory / name}.parquet" for name, count in tables.items()]
+    lines = [f"wrote {count(rows, 'row')} to {directory / name}.parquet" for name, rows in tables.items()]
     return Answer(data={"directory": os.fspath(directory), "tables": tables}, talk="\n".join(lines))
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

@@ -13,6 +13,8 @@ import msgspec
 from bus.errors import ConfigError
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
+MOST_LEVELS = 100
+"""Of objects and lists in each other; whoever walks a document may do so by recursion."""
 BOM = b"\xef\xbb\xbf"
 
 
@@ -47,20 +49,34 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
     """The JSON object in `data`.
 
     Raises:
-        ConfigError: empty, truncated, not UTF-8, not JSON, or not an object; the message has line and column.
+        ConfigError: empty, truncated, not UTF-8, not JSON (the message has line and column), not an object, or nested
+            in more than `MOST_LEVELS`.
     """
     data = data.removeprefix(BOM)
     if not data.strip():
         raise ConfigError(f"{path} is empty; write {{}} or remove it")
     try:
         document = msgspec.json.decode(data)
+        is_deep = _levels_exceed(document, MOST_LEVELS)
     except RecursionError:
-        raise ConfigError(f"{path} is nested too deeply") from None
+        is_deep = True
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid JSON: {_explain(error, data)}") from None
+    if is_deep:
+        raise ConfigError(f"{path} is nested too deeply; {MOST_LEVELS} levels are allowed")
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold a JSON object, not {json_type(document)}")
     return document
+
+
+def _levels_exceed(document: object, most: int) -> bool:
+    level = [document]
+    for _ in range(most + 1):
+        containers = [node for node in level if isinstance(node, dict | list)]
+        if not containers:
+            return False
+        level = [value for node in containers for value in (node.values() if isinstance(node, dict) else node)]
+    return True
 
 
 def repeated_keys(data: bytes) -> list[str]:
@@ -75,7 +91,7 @@ def repeated_keys(data: bytes) -> list[str]:
 
     try:
         document = json.loads(data.removeprefix(BOM), object_pairs_hook=Pairs)
-    except RecursionError:  # it gives up a few levels before `parse` does
+    except RecursionError:  # in a value that a later one of its key has replaced, so that `parse` did not see it
         return []
     found: set[str] = set()
     waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]

@@ -18,6 +18,8 @@ _string = msgspec.json.Decoder(str)
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
+_FRAMES = 200
+"""More than lie between here and whoever reads a part of a document."""
 _REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
@@ -43,16 +45,24 @@ def parse_lines(text: str) -> bytes | None:
 def _readable(data: bytes, decode: Callable[[bytes], object]) -> bytes | None:
     """What a strict reader takes: the data, if need be without lone surrogates; `None` where it refuses that too."""
     try:
-        decode(data)
+        _from_below(decode, data)
     except _REFUSED:
         if rb"\ud" not in data and rb"\uD" not in data:
             return None
         data = _ESCAPE.sub(lambda found: rb"\ufffd" if found.group(1) else found.group(0), data)
         try:
-            decode(data)
+            _from_below(decode, data)
         except _REFUSED:
             return None
     return data
+
+
+def _from_below(decode: Callable[[bytes], object], data: bytes, frames: int = _FRAMES) -> None:
+    """Reads the data from as far down the stack as its parts will be read from, so that none of them is refused."""
+    if frames:
+        _from_below(decode, data, frames - 1)
+    else:
+        decode(data)
 
 
 def _minified(data: bytes) -> bytes | None:

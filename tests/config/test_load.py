@@ -283,6 +283,7 @@ def test_keys_without_effect_are_noted_once(load: Load) -> None:
         (b'{"a": "\xff"}', "is not valid JSON"),
         (b'{"a": NaN}', "is not valid JSON"),
         (b'{"a":' + b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 101 + b"1" + b"}" * 101, "nested too deeply"),
     ],
 )
 def test_a_broken_file_is_one_error_and_the_environment_still_counts(load: Load, content: bytes, words: str) -> None:

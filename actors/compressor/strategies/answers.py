@@ -8,7 +8,7 @@ from actors.compressor.jsontext import Node
 from actors.compressor.relevance import near
 
 _MOST_SEARCHED = 8_000_000
-_DEEPEST = 60
+_DEEPEST = 24
 """Levels that are searched: what holds an answer is rendered level by level, however deep."""
 _MOST_ANSWERS = 8
 _GOOD_ANSWER = 0.7

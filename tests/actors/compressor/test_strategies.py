@@ -167,25 +167,6 @@ def test_ndjson_is_shortened_as_records() -> None:
     assert "items" in out
 
 
-def test_a_table_keeps_header_odd_row_last_row_and_counts() -> None:
-    text = texts.table(600, 350)
-    lines = text.splitlines()
-    out = shortened(text)
-    kept = out.splitlines()
-    assert kept[0] == lines[0]
-    assert lines[351] in kept
-    assert lines[-1] in kept
-    assert "DISPUTED 1" in out
-    assert re.search(r"\[lines \d+-351\]", out)
-
-
-def test_a_wide_table_keeps_the_name_of_every_row() -> None:
-    rows = "\n".join(f"JOB-{at * 7},{'a longer description of it ' * 3},{at % 3},done" for at in range(300))
-    out = shortened(f"job,description,try,state\n{rows}\n")
-    assert all(f"JOB-{at * 7}" in out for at in range(300))
-    assert "[job of all rows: JOB-0 JOB-7 " in out
-
-
 def test_every_grep_line_carries_its_own_text_and_gaps_are_listed() -> None:
     text = texts.grep(700)
     source = text.splitlines()

@@ -60,8 +60,8 @@ def test_json_stays_json_where_the_answer_to_the_query_is_too_long(strategy: str
 
 
 DEEP = {
-    "an answer below": '{"under":' * 800 + '{"voucher":"zebrafish"}' + "}" * 800,
-    "an answer beside": '{"voucher":"zebrafish","other":' + "[" * 700 + "]" * 700 + "}",
+    "an answer below": '{"under":' * 600 + '{"voucher":"zebrafish"}' + "}" * 600,
+    "an answer beside": '{"voucher":"zebrafish","other":' + "[" * 600 + "]" * 600 + "}",
 }
 
 
@@ -71,6 +71,13 @@ def test_a_query_is_no_reason_to_render_without_end(name: str) -> None:
     out = texts.shortened(text, Policy(max_chars=2_000, max_tokens=800), query="zebrafish voucher")
     assert len(out) <= 2_000
     assert json.loads(without_note(out))
+
+
+@pytest.mark.parametrize("query", ["", "zebrafish voucher"])
+def test_what_could_just_be_parsed_can_be_rendered_too(query: str) -> None:
+    for depth in range(700, 1_000, 10):
+        text = f'[{{"voucher":"zebrafish","other":{"[" * depth}{"]" * depth}}},{texts.issues(20)}]'
+        assert len(texts.shortened(text, Policy(max_chars=2_000, max_tokens=800), query=query)) <= 2_000
 
 
 @pytest.mark.parametrize("strategy", ["auto", "truncate", "schema_pruning", "extract_fields"])

@@ -31,6 +31,7 @@ from config.place import Place
 from tests.actors.telemetry.events import call, calls, lines
 from tests.actors.telemetry.holder import held_by_another_process
 from tests.actors.telemetry.test_query import ENDLESS
+from tests.eventually import until
 
 
 @pytest.fixture
@@ -78,8 +79,11 @@ async def test_stats_are_one_json_object(bus: Bus) -> None:
 
 async def test_events_reach_the_file_without_anybody_asking(bus: Bus, actor: TelemetryActor) -> None:
     await send(bus, *calls(4))
-    while (await health(bus)).loaded < 4:
-        await asyncio.sleep(0.05)
+
+    async def all_loaded() -> bool:
+        return (await health(bus)).loaded == 4
+
+    await until(all_loaded)
     with duckdb.connect(actor._database, read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM call").fetchall() == [(4,)]
 

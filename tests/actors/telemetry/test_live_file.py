@@ -21,7 +21,7 @@ from config.place import Place
 from tests.actors.telemetry.events import calls, lines
 from tests.actors.telemetry.holder import held_by_another_process
 from tests.actors.telemetry.test_actor import rows, start_process
-from tests.eventually import PATIENCE_SECONDS
+from tests.eventually import until
 
 pytestmark = pytest.mark.slow
 
@@ -57,9 +57,11 @@ async def started(place: Place, client: Bus) -> subprocess.Popen[bytes]:
 
 async def when(client: Bus, condition: Callable[[TelemetryHealth], bool]) -> None:
     """Returns once the actor's health is so; nobody asks for data meanwhile."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition(await client.ask(GetTelemetryHealth(), timeout=20)):
-            await asyncio.sleep(0.05)
+
+    async def holds() -> bool:
+        return condition(await client.ask(GetTelemetryHealth(), timeout=20))
+
+    await until(holds)
 
 
 async def everything(client: Bus) -> dict[str, int]:

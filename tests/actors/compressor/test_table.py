@@ -1,0 +1,46 @@
+"""Tables: what stays of their rows, and numbers that no table should have."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from actors.compressor.grid import odd, read
+from tests.actors.compressor import texts
+from tests.actors.compressor.texts import shortened
+
+
+def test_a_table_keeps_header_odd_row_last_row_and_counts() -> None:
+    text = texts.table(600, 350)
+    lines = text.splitlines()
+    out = shortened(text)
+    kept = out.splitlines()
+    assert kept[0] == lines[0]
+    assert lines[351] in kept
+    assert lines[-1] in kept
+    assert "DISPUTED 1" in out
+    assert re.search(r"\[lines \d+-351\]", out)
+
+
+def test_a_wide_table_keeps_the_name_of_every_row() -> None:
+    rows = "\n".join(f"JOB-{at * 7},{'a longer description of it ' * 3},{at % 3},done" for at in range(300))
+    out = shortened(f"job,description,try,state\n{rows}\n")
+    assert all(f"JOB-{at * 7}" in out for at in range(300))
+    assert "[job of all rows: JOB-0 JOB-7 " in out
+
+
+@pytest.mark.parametrize("number", ["99999", "9" * 50, "-7,000,000.5"])
+def test_a_number_far_from_all_others_stands_out(number: str) -> None:
+    lines = ["NAME  PLACE  SIZE", *(f"item-{at}  hall {at}  {at % 9}" for at in range(100))]
+    lines[60] = f"item-59  hall 59  {number}"
+    grid = read(lines)
+    assert grid is not None
+    assert odd(grid) == [59]
+
+
+def test_a_number_too_large_to_reckon_with_is_a_cell_like_others() -> None:
+    rows = [f"{at},item number {at},{at % 9}" for at in range(2_000)]
+    rows[700] = f"700,item number 700,{'9' * 200}"
+    out = shortened("\n".join(["id,name,count", *rows]))
+    assert out.startswith("id,name,count\n0,item number 0,0\n")
