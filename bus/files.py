@@ -9,12 +9,16 @@ from pathlib import Path
 MOST_OF_A_NAME = 1_000
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, data: str | bytes) -> None:
     """Replaces `path` atomically, mode 0600. Raises OSError."""
     temporary = path.with_suffix(".tmp")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-    temporary.replace(path)
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_new(path: Path, data: bytes) -> Path:

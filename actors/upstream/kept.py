@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from bus.errors import NewerState
+from bus.files import write_private
 from bus.log import Log
 from config.schema_upstream import UpstreamSettings
 
@@ -71,11 +71,7 @@ def save(path: Path, servers: dict[str, KeptServer]) -> None:
     data = msgspec.json.encode(_File(servers=servers))
     if len(data) > MAX_BYTES:
         return
-    temporary = path.with_suffix(".tmp")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-    temporary.replace(path)
+    write_private(path, data)
 
 
 class Kept:
@@ -87,11 +83,13 @@ class Kept:
         self._servers: dict[str, KeptServer] = {}
         self._writing: asyncio.Task[None] | None = None
         self._stale = False
+        self._writable = True
 
     async def open(self) -> None:
         try:
             self._servers = await asyncio.to_thread(load, self._path)
         except NewerState as error:
+            self._writable = False  # it is theirs, and nothing of it may be lost
             self._log.warning("kept_catalogue_unusable", error=error.message)
 
     def find(self, name: str, settings: UpstreamSettings) -> KeptServer | None:
@@ -104,6 +102,8 @@ class Kept:
         if {name: _plain(one) for name, one in servers.items()} == {n: _plain(one) for n, one in self._servers.items()}:
             return
         self._servers = servers
+        if not self._writable:
+            return
         self._stale = True
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from actors.upstream.toolgraph import Answer
+from bus.files import write_private
 from bus.log import Log
 from config.schema_proxy import ToolgraphSettings
 
@@ -81,10 +81,7 @@ class KeptAnswers:
         data = msgspec.json.encode(_File(answers=answers))
         if len(data) > MAX_BYTES:
             return
-        temporary = self._path.with_suffix(".tmp")
         try:
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(data)
-            temporary.replace(self._path)
+            write_private(self._path, data)
         except OSError as error:
             self._log.warning("toolgraph_answers_not_written", error=str(error))

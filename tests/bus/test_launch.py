@@ -72,12 +72,13 @@ def test_a_supervisor_that_stops_is_told_from_the_one_after_it(place: Place) -> 
 
 def test_whoever_asks_for_the_owner_is_not_taken_for_it(place: Place) -> None:
     path = place.locks / "upstream.lock"
-    code = (
-        "import sys; from pathlib import Path; from bus.lock import owner_of\nwhile True: owner_of(Path(sys.argv[1]))"
-    )
+    code = "import pathlib, sys; from bus.lock import owner_of; print(flush=True)\n"
+    code += "while True: owner_of(pathlib.Path(sys.argv[1]))"
     lock = OwnerLock(path)
-    with subprocess.Popen([sys.executable, "-c", code, str(path)]) as asking:
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as asking:
         try:
+            assert asking.stdout is not None
+            asking.stdout.readline()
             for _ in range(1_000):
                 lock.acquire()
                 lock.release()
