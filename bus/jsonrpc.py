@@ -165,16 +165,18 @@ def string(raw: bytes) -> str:
 
 
 def value(raw: bytes) -> Any:
-    return _any_decoder.decode(raw)
+    """The value. Numbers that Python cannot hold (`1E400`, thousands of digits) come as the text that stands there.
 
-
-def loose(raw: bytes) -> Any:
-    """As `value`, but numbers that Python cannot hold (`1E400`, thousands of digits) come as the text that stands
-    there, instead of an error."""
+    Raises `msgspec.DecodeError` for what is no JSON.
+    """
     try:
-        return value(raw)
-    except msgspec.MsgspecError:
-        return json.loads(raw, parse_int=_integer, parse_float=_number)
+        return _any_decoder.decode(raw)
+    except msgspec.DecodeError:
+        try:
+            return json.loads(bytes(raw), parse_int=_integer, parse_float=_number)
+        except ValueError:
+            pass
+        raise
 
 
 def _integer(text: str) -> int | str:

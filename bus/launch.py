@@ -79,14 +79,21 @@ def output(logs: Path, name: str) -> Path:
 
 
 def last_words(logs: Path, name: str) -> str:
-    """The last line that a process has written there."""
+    """The last line that a process has written there; that the disk is full, where that kept it from writing one."""
     try:
         with open(output(logs, name), "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
             lines = file.read().decode("utf-8", "replace").split("\n")
     except OSError:
         return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return said or (f"the disk of {logs} is full; make room" if _is_full(logs) else "")
+
+
+def _is_full(directory: Path) -> bool:
+    """Whether not even a line can be written there."""
+    found = os.statvfs(directory)
+    return found.f_bavail * found.f_frsize < TAIL_BYTES or found.f_favail == 0 < found.f_files
 
 
 def _private(path: str, flags: int) -> int:

@@ -17,6 +17,8 @@ from bus import jsonrpc
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable
 
 SAMPLE_BYTES = 200
+MAX_ID_DIGITS = 18
+"""More than any id of ours has."""
 
 
 class _ErrorObject(msgspec.Struct):
@@ -73,6 +75,7 @@ class Rpc(ABC):
     Attributes:
         closed: set when nothing more can be sent or will come; requests in flight have failed by then, or end by
             themselves.
+        deaf: nothing more can be sent; what is in flight may still be answered until it is closed.
         junk_lines: frames that are none; junk_sample: the first of them.
         stderr_bytes: noise beside the conversation.
         pid: process id of the peer, 0 when it is no child of ours.
@@ -82,6 +85,7 @@ class Rpc(ABC):
         super().__init__()
         self.name = name
         self.closed = asyncio.Event()
+        self.deaf = False
         self.junk_lines = 0
         self.junk_sample = ""
         self.stderr_bytes = 0
@@ -133,7 +137,8 @@ class Rpc(ABC):
             return
         future.cancel()
         if not self.closed.is_set():
-            self.notify("notifications/cancelled", jsonrpc.encode({"requestId": number, "reason": reason}))
+            with contextlib.suppress(PeerUnavailable):  # who cancels has a reason of its own to tell
+                self.notify("notifications/cancelled", jsonrpc.encode({"requestId": number, "reason": reason}))
 
     def notify(self, method: str, params: bytes | None = None) -> None:
         """Sends a notification; raises as `start`."""
@@ -186,7 +191,7 @@ class Rpc(ABC):
     def _asker(self, id_: bytes, number: int | None) -> asyncio.Future[bytes] | None:
         """Who waits for this answer; waits no longer."""
         if number is None:
-            number = int(id_) if id_.isdigit() else 0
+            number = int(id_) if id_.isdigit() and len(id_) <= MAX_ID_DIGITS else 0
         return self._waiting.pop(number, None)
 
     def _response(self, frame: jsonrpc.Frame, number: int | None) -> None:
@@ -212,9 +217,9 @@ class Rpc(ABC):
         answer = self._on_request(method, params) if self._on_request is not None else None
         if answer is None:
             error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, f"{method} is not supported on this connection")
-            self._write(jsonrpc.error(id_, error))
+            self._reply(jsonrpc.error(id_, error))
         elif isinstance(answer, bytes):
-            self._write(jsonrpc.result(id_, answer))
+            self._reply(jsonrpc.result(id_, answer))
         else:
             self._asked[id_] = answer
             answer.add_done_callback(lambda done: self._answered(id_, done))
@@ -226,11 +231,14 @@ class Rpc(ABC):
             return
         error = answer.exception()
         raw = error.raw if isinstance(error, RpcError) else b""
+        if error is None:
+            self._reply(jsonrpc.result(id_, answer.result()))
+        else:
+            self._reply(jsonrpc.error(id_, raw or jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "not answered")))
+
+    def _reply(self, frame: bytes) -> None:
         with contextlib.suppress(PeerUnavailable):  # nobody there any more, or nobody who reads
-            if error is None:
-                self._write(jsonrpc.result(id_, answer.result()))
-            else:
-                self._write(jsonrpc.error(id_, raw or jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "not answered")))
+            self._write(frame)
 
     def _taken_back(self, params: bytes) -> None:
         """The peer no longer waits for the answer to a request of its own."""

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
+from bus import jsonrpc
 from bus.child import EOF_GRACE_SECONDS, Child, ChildProtocol, spawn
 from bus.errors import Busy
-from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, TooLarge
+from bus.rpc import MAX_ID_DIGITS, NotSent, OnNotification, OnRequest, Rpc, TooLarge
 
 MAX_LINE_BYTES = 41_943_040
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
@@ -21,9 +22,10 @@ MAX_UNSENT_BYTES = 64 * 1024 * 1024
 EDGE_BYTES = 4_096
 """Kept from both ends of a line that is too long, to find the id in."""
 LAST_OUTPUT_SECONDS = 0.2
-"""After a child's exit, for what it has written to arrive."""
+"""After a child's exit, or the end of its reading, for what it has written to arrive."""
 
-_ID_AT_EDGE = re.compile(rb'"id"\s*:\s*(\d+)\s*[,}]')
+_ID_AT_END = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+"""Of the frame itself, and not of something in its result."""
 
 
 class _Discarding:
@@ -39,7 +41,10 @@ class _Discarding:
         self.tail = (self.tail + data[-EDGE_BYTES:])[-EDGE_BYTES:]
 
     def id(self) -> int | None:
-        found = _ID_AT_EDGE.search(self.head) or next(iter(reversed(list(_ID_AT_EDGE.finditer(self.tail)))), None)
+        first = jsonrpc.scan_id(self.head)
+        if first.isdigit():
+            return int(first[:MAX_ID_DIGITS])
+        found = _ID_AT_END.search(self.tail)
         return int(found[1]) if found else None
 
 
@@ -112,7 +117,8 @@ class RpcPeer(Rpc, ChildProtocol):
 
     def end_text(self) -> str:
         code = self.child.transport.get_returncode()
-        text = "it closed its output" if code is None else f"it exited with code {code}"
+        closed = "input" if self.deaf else "output"
+        text = f"it closed its {closed}" if code is None else f"it exited with code {code}"
         tail = self.stderr_tail.decode("utf-8", "replace").strip()
         return f"{text}; its last words are in `mms logs upstream`" if tail else text
 
@@ -142,6 +148,9 @@ class RpcPeer(Rpc, ChildProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
             self._end()
+        elif fd == 0 and not self.closed.is_set():  # a server that hears nothing is as good as gone
+            self.deaf = True
+            asyncio.get_running_loop().call_later(LAST_OUTPUT_SECONDS, self._end)
 
     def _line_part(self, data: bytes) -> None:
         if self._discarding is not None:

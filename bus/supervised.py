@@ -25,6 +25,8 @@ class Timing:
         backoff / backoff_limit: the pause before a restart doubles from one to the other.
         healthy: a child that has been ready for so long starts again at the shortest pause.
         budget / window: restarts that a child may have within the window.
+        revive: how often a child that is over its budget is tried again: what it lacked (room on the disk, say) may be
+            there again.
         stop: from TERM to KILL.
     """
 
@@ -36,6 +38,7 @@ class Timing:
     healthy: float = 30.0
     budget: int = 5
     window: float = 60.0
+    revive: float = 60.0
     stop: float = 8.0
 
 
@@ -44,6 +47,7 @@ class Supervised:
 
     Attributes:
         asked: set while somebody wants it restarted.
+        is_given_up: it is over its budget and has not been healthy since.
         verdict: why it was killed, if it was.
     """
 
@@ -56,6 +60,7 @@ class Supervised:
         self.state: ChildStateName = "starting"
         self.restarts = 0
         self.last_exit = ""
+        self.is_given_up = False
         self.verdict = ""
         self.started = 0.0
         self._ready_at: float | None = None
@@ -72,7 +77,8 @@ class Supervised:
         self.process = process
         self.exited = asyncio.Event()
         self.ready.clear()
-        self.state, self.verdict, self.started, self._ready_at = "starting", "", time.time(), None
+        self.state = "down" if self.is_given_up else "starting"
+        self.verdict, self.started, self._ready_at = "", time.time(), None
         loop = asyncio.get_running_loop()
         threading.Thread(target=_wait, args=(process, loop, self.exited), daemon=True).start()
 
@@ -99,21 +105,25 @@ class Supervised:
         """Forgets earlier failures."""
         self._recent.clear()
         self._pause = self._timing.backoff
+        self.is_given_up = False
 
-    def next_pause(self, ready_seconds: float, now: float) -> float | None:
-        """Seconds to wait before the next start; `None` when the budget is spent.
+    def next_pause(self, ready_seconds: float, now: float) -> float:
+        """Seconds to wait before the next start; gives the child up when the budget is spent.
 
         Args:
             ready_seconds: how long the incarnation that ended had been ready.
             now: monotonic.
         """
-        while self._recent and self._recent[0] <= now - self._timing.window:
-            self._recent.popleft()
-        if len(self._recent) >= self._timing.budget:
-            return None
-        self._recent.append(now)
         if ready_seconds >= self._timing.healthy:
             self._pause = self._timing.backoff
+            if self.is_given_up:
+                self.forgive()
+        while self._recent and self._recent[0] <= now - self._timing.window:
+            self._recent.popleft()
+        self.is_given_up = self.is_given_up or len(self._recent) >= self._timing.budget
+        if self.is_given_up:
+            return self._timing.revive
+        self._recent.append(now)
         pause, self._pause = self._pause, min(self._pause * 2, self._timing.backoff_limit)
         return pause
 

@@ -33,7 +33,8 @@ class ChildState(Reply, frozen=True, kw_only=True):
     """One process as the supervisor sees it.
 
     Attributes:
-        state: `down` = it died more often than the restart budget allows; it stays down until `RestartChild`.
+        state: `down` = it died more often than the restart budget allows; it is tried again once a minute, and at
+            once by `RestartChild`.
         restarts: since the supervisor started.
         last_exit: how the incarnation before ended, in one line; empty when there was none.
         started: UTC seconds of the present incarnation's start.

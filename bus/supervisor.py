@@ -172,8 +172,9 @@ class Supervisor(Actor):
         while True:
             ready_seconds = await self._run(child)
             if not child.asked.is_set():
+                was_given_up = child.is_given_up
                 pause = child.next_pause(ready_seconds, time.monotonic())
-                self._died(child, pause)
+                self._died(child, pause, is_known=was_given_up and not ready_seconds)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(child.asked.wait(), pause)
             if child.asked.is_set():
@@ -261,13 +262,16 @@ class Supervisor(Actor):
         if killed:
             self.log.warning("left_behind_processes_killed", owner=owner, count=killed)
 
-    def _died(self, child: Supervised, pause: float | None) -> None:
-        child.state = "down" if pause is None else "restarting"
+    def _died(self, child: Supervised, pause: float, *, is_known: bool) -> None:
+        """Args: is_known: it was down before and has not come up in between, which need not be said again."""
+        child.state = "down" if child.is_given_up else "restarting"
+        if is_known:
+            return
         name, reason = child.spec.name, child.last_exit
-        if pause is None:
+        if child.is_given_up:
             budget = f"{self._timing.budget} restarts in {self._timing.window:g} s"
-            self.log.error("child_down", child=name, reason=reason, budget=budget)
-            fault = Fault(name, "down", f"{reason}; gave up after {budget}")
+            self.log.error("child_down", child=name, reason=reason, budget=budget, tried_again_every=pause)
+            fault = Fault(name, "down", f"{reason}; {budget} did not help, now one every {pause:g} s")
         else:
             self.log.warning("child_restarts", child=name, reason=reason, pause=pause)
             fault = Fault(name, "restarted", reason)

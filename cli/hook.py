@@ -137,7 +137,7 @@ def _ask(
 
         reason = "" if not surface else "timeout" if surfaced is None else surfaced.reason or "surfaced"
         began = deadline - brief.budget_seconds
-        lines = records(event, compressed, surfacing=reason, trace_id=trace_id, began=began)
+        lines = records(event, compressed, surfacing=reason, memories=block or "", trace_id=trace_id, began=began)
         ask_all(runtime, [lines], min(deadline, time.monotonic() + RECORD_SECONDS), trace_id)
 
 

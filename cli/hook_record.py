@@ -12,15 +12,20 @@ from actors.telemetry.messages import CallEvent, ProgressiveReadEvent, Record
 from bus.message import Blob
 from cli.hook_bus import SENDER
 from cli.hook_event import SERVER, Event
+from config.tokens import estimate_tokens
 
 
-def records(event: Event, compressed: Compressed, *, surfacing: str, trace_id: str, began: float) -> Record:
+def records(
+    event: Event, compressed: Compressed, *, surfacing: str, memories: str, trace_id: str, began: float
+) -> Record:
     """A call of the server `builtin`, and the first page of each text that can be read on.
 
     Args:
+        memories: the memory block beside the output; empty for none.
         surfacing: `surfaced`, or the reason why nothing was shown; empty when nobody was asked.
         began: `time.monotonic()` of the hook's start.
     """
+    memory_tokens = estimate_tokens(memories)
     events: list[msgspec.Struct] = [
         CallEvent(
             trace_id=trace_id,
@@ -30,9 +35,10 @@ def records(event: Event, compressed: Compressed, *, surfacing: str, trace_id: s
             original_chars=compressed.original_chars,
             cleaned_chars=compressed.cleaned_chars,
             compressed_chars=compressed.delivered_chars,
-            delivered_chars=compressed.delivered_chars,
+            delivered_chars=compressed.delivered_chars + len(memories),
             original_tokens=compressed.original_tokens,
-            delivered_tokens=compressed.delivered_tokens,
+            delivered_tokens=compressed.delivered_tokens + memory_tokens,
+            memory_tokens=memory_tokens,
             strategy=compressed.strategy,
             surfacing=surfacing,
             total_ms=round((time.monotonic() - began) * 1000, 3),

@@ -127,7 +127,8 @@ def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tu
     lines = [
         ("calls", f"{savings['calls']:,} ({savings['live']:,} live, {savings['cached']:,} cached, "
                   f"{savings['failed']:,} failed)"),
-        ("tokens", f"{savings['original_tokens']:,} → {savings['delivered_tokens']:,}"),
+        ("tokens", f"{savings['original_tokens']:,} → {savings['delivered_tokens']:,}"
+                   + (f" ({savings['memory_tokens']:,} of them memories)" if savings["memory_tokens"] else "")),
         ("saved", f"{savings['saved_tokens']:,} tokens ({_percent(savings['saved_ratio'])}), "
                   f"${dollars:,.2f} at ${price:g} per million"),
         ("cache", f"{_percent(savings['cached'] / answered)} of the answers" if answered else "-"),

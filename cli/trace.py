@@ -131,7 +131,8 @@ def _summary(found: Row, call: Row | None) -> list[tuple[str, object]]:
         (
             "size",
             f"{call['original_chars']:,} → {call['delivered_chars']:,} characters, "
-            f"{call['original_tokens']:,} → {call['delivered_tokens']:,} tokens",
+            f"{call['original_tokens']:,} → {call['delivered_tokens']:,} tokens"
+            + (f" ({call['memory_tokens']:,} of them memories)" if call["memory_tokens"] else ""),
         ),
         ("strategy", call["strategy"]),
         ("surfacing", _why(call["surfacing"])),

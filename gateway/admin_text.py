@@ -44,7 +44,8 @@ def savings(report: Row, hints: int | None, pending: int) -> str:
         f"Cache hits: {report['cached']:,} of {answered:,} answered calls{_share(report['cached'], answered)}",
         f"Characters: {report['original_chars']:,} → {report['delivered_chars']:,} ({report['saved_chars']:,} saved)",
         f"Tokens (estimated): {report['original_tokens']:,} → {report['delivered_tokens']:,} "
-        f"({report['saved_tokens']:,} saved{_ratio(report['saved_ratio'], ', ')})",
+        f"({report['saved_tokens']:,} saved{_ratio(report['saved_ratio'], ', ')})"
+        + (f"; memories are {report['memory_tokens']:,} of the delivered" if report["memory_tokens"] else ""),
     ]
     if report["latency_ms"]:
         lines.append(f"Latency: {_quantiles(report['latency_ms'])}; our share of it: {_quantiles(report['own_ms'])}")

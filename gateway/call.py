@@ -52,7 +52,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Notes:
-    """What the telemetry event of a call will say."""
+    """What the telemetry event of a call will say.
+
+    Attributes:
+        compressed_chars / shortened_tokens: of the response as it is delivered, without memories.
+        memory_chars / memory_tokens: of the memory block beside it.
+    """
 
     trace_id: str
     ok: bool = True
@@ -67,7 +72,9 @@ class Notes:
     cleaned_chars: int = 0
     compressed_chars: int = 0
     original_tokens: int = 0
-    delivered_tokens: int = 0
+    shortened_tokens: int = 0
+    memory_chars: int = 0
+    memory_tokens: int = 0
     upstream_ms: float = 0.0
     compress_ms: float = 0.0
     surface_ms: float = 0.0

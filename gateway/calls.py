@@ -150,7 +150,7 @@ def take_context_query(arguments: bytes, schema: bytes) -> tuple[bytes, str]:
     """The arguments without `_context_query`, and its value; untouched when the tool owns a property of that name."""
     if b'"_context_query"' not in arguments:
         return arguments, ""
-    properties = jsonrpc.loose(schema).get("properties")
+    properties = jsonrpc.value(schema).get("properties")
     if isinstance(properties, dict) and "_context_query" in properties:
         return arguments, ""
     members = jsonrpc.members(arguments)

@@ -84,7 +84,7 @@ def _id(frame: jsonrpc.Frame) -> bytes:
 def _member(frame: jsonrpc.Frame, name: str) -> Any:
     """A member of the params; `None` when it is not there."""
     raw = jsonrpc.members(frame.params).get(name) if frame.params is not UNSET else None
-    return jsonrpc.loose(raw) if raw is not None else None
+    return jsonrpc.value(raw) if raw is not None else None
 
 
 def progress_token(frame: jsonrpc.Frame) -> bytes:
@@ -122,7 +122,7 @@ async def check_parameters(request: Request, frame: jsonrpc.Frame, schema: bytes
 
     if not isinstance(arguments, dict):
         return  # the call itself says so
-    fault = validate_mcp_param_headers(jsonrpc.loose(schema), arguments, request.headers)
+    fault = validate_mcp_param_headers(jsonrpc.value(schema), arguments, request.headers)
     if fault is not None:
         raise Refused(400, HEADER_MISMATCH, fault.message, id_=_id(frame))
 
@@ -146,4 +146,4 @@ def identity(request: Request, frame: jsonrpc.Frame) -> str:
 
 def status_of(answer: bytes) -> int:
     error = jsonrpc.parse(answer)[0].error
-    return 200 if error is UNSET else STATUS.get(jsonrpc.loose(jsonrpc.members(error)["code"]), 200)
+    return 200 if error is UNSET else STATUS.get(jsonrpc.value(jsonrpc.members(error)["code"]), 200)

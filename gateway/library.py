@@ -117,7 +117,7 @@ class Library:
 
     async def listen(self, session: Session, request: Request) -> bytes:
         """Stays open until the client cancels it, or leaves."""
-        wanted = jsonrpc.loose(request.params).get("notifications")
+        wanted = jsonrpc.value(request.params).get("notifications")
         if not isinstance(wanted, dict):
             raise Failure(jsonrpc.INVALID_PARAMS, "notifications must be an object")
         listen = Listen(frozenset(method for key, method in CHANGES.items() if wanted.get(key) is True))

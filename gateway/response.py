@@ -114,9 +114,11 @@ def assemble(
             parts[key] = bool(jsonrpc.value(value))  # clients refuse anything else
         else:
             parts[key] = value
-    content = parts.setdefault("content", [])
+    if "content" not in parts:
+        parts["content"] = _content(msgspec.Raw(b"[]"), {}, before, after, regular=regular)
+    content = parts["content"]
     if stand_in is not None and isinstance(content, list):
-        content.insert(len(content) - (after is not None and "content" in members), _own_block(stand_in))
+        content.insert(len(content) - (after is not None), _own_block(stand_in))
     return jsonrpc.encode(parts)
 
 

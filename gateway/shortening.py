@@ -23,6 +23,7 @@ from bus.errors import BusError
 from bus.message import Blob
 from bus.outbox import Outbox
 from config.policy import ToolPolicy
+from config.tokens import estimate_tokens
 from gateway.call import Call, Notes
 from gateway.compressors import Compressors
 from gateway.fallback import Fallback
@@ -51,7 +52,7 @@ class Shortening:
         """Shortens the text blocks; `None` when everything stays as it is."""
         wanted = wanted_policy(policy, response)
         if wanted is None or not (response.texts or response.structured):
-            notes.original_tokens = notes.delivered_tokens = (response.chars + 3) // 4
+            notes.original_tokens = notes.shortened_tokens = sum(map(estimate_tokens, response.texts.values()))
             return None
         started = time.perf_counter()
         request = Compress(
@@ -76,7 +77,7 @@ class Shortening:
         notes.strategy = done.strategy
         notes.original_chars, notes.cleaned_chars = done.original_chars, done.cleaned_chars
         notes.compressed_chars = done.delivered_chars
-        notes.original_tokens, notes.delivered_tokens = done.original_tokens, done.delivered_tokens
+        notes.original_tokens, notes.shortened_tokens = done.original_tokens, done.delivered_tokens
         for key in done.keys:
             self._events.add(
                 ProgressiveReadEvent(
@@ -109,8 +110,8 @@ class Shortening:
             original_chars=response.chars,
             cleaned_chars=response.chars,
             delivered_chars=delivered,
-            original_tokens=(response.chars + 3) // 4,
-            delivered_tokens=(delivered + 3) // 4,
+            original_tokens=sum(map(estimate_tokens, response.texts.values())),
+            delivered_tokens=sum(map(estimate_tokens, texts)),
         )
 
     def _stand_in(self, response: Response, policy: Policy) -> Compressed:
@@ -126,8 +127,8 @@ class Shortening:
             original_chars=len(whole),
             cleaned_chars=len(whole),
             delivered_chars=len(text),
-            original_tokens=(len(whole) + 3) // 4,
-            delivered_tokens=(len(text) + 3) // 4,
+            original_tokens=estimate_tokens(whole),
+            delivered_tokens=estimate_tokens(text),
         )
 
 

@@ -16,6 +16,7 @@ from bus.message import Blob
 from config.policy import InjectionPolicy, ToolPolicy
 from config.schema_surfacing import SurfacingSettings
 from config.surfacing_gate import static_reason
+from config.tokens import estimate_tokens
 from gateway.call import Call, Notes
 from gateway.habits import Habits
 from gateway.parts import Parts
@@ -155,6 +156,8 @@ class Surfacing:
         finally:
             notes.surface_ms = (time.perf_counter() - started) * 1000
         notes.surfacing = surfaced.reason or "surfaced"
+        if surfaced.block is not None:
+            notes.memory_chars, notes.memory_tokens = len(surfaced.block.text), estimate_tokens(surfaced.block.text)
         return surfaced
 
     async def continued(self, page: Page, session: str, find: str) -> str:

@@ -237,7 +237,7 @@ def _with(request: Asked, members: dict[str, msgspec.Raw]) -> Asked:
 
 
 def _message(error: RpcError) -> str:
-    found = jsonrpc.loose(error.raw) if error.raw else {}
+    found = jsonrpc.value(error.raw) if error.raw else {}
     return str(found.get("message", "")) if isinstance(found, dict) else ""
 
 

@@ -1,65 +1,11 @@
-"""Two ceilings, characters and tokens, and what a text costs against them.
-
-Tokens are estimated from UTF-8 byte classes only: a few `bytes.translate` passes, linear and fast. The weights were
-fitted to the o200k vocabulary on code, prose, JSON, logs, tables and Korean, and lean to the high side. The cost of
-two texts joined is never above the sum of their costs, so packing can add up.
-"""
+"""Two ceilings, characters and tokens, and what a text costs against them."""
 
 from __future__ import annotations
 
-import math
-import string
 from dataclasses import dataclass
 
-_ASCII: tuple[tuple[bytes, float], ...] = (
-    (string.ascii_lowercase.encode(), 0.155),
-    (b" ", 0.22),
-    (string.ascii_uppercase.encode(), 0.32),
-    (string.digits.encode(), 0.82),
-    (b"\n\t\r", 0.9),  # with the indentation behind it
-)
-_BEYOND: tuple[tuple[bytes, float], ...] = (
-    (bytes(range(0x80, 0xC0)), 0.0),  # continuation bytes: the lead byte pays for the character
-    (bytes(range(0xC0, 0xE0)), 0.9),  # Latin with accents, Greek, Cyrillic, Hebrew, Arabic
-    (bytes(range(0xE0, 0xF0)), 1.0),  # Hangul, CJK, kana, Indic scripts, typographic signs
-    (bytes(range(0xF0, 0x100)), 3.0),  # emoji, rare ideographs
-)
-_PUNCTUATION = 0.67
-_SPACE_IN_RUN = 0.03
-_SAMPLED_FROM = 400_000
-_SAMPLES, _SAMPLE = 64, 2_048
-
-
-def cost(text: str) -> float:
-    """The token estimate of a text, unrounded, so that parts can be added up.
-
-    Texts far beyond any budget are judged by samples spread evenly over them.
-    """
-    if len(text) > _SAMPLED_FROM:
-        step = len(text) / _SAMPLES
-        sample = "".join(text[int(at * step) : int(at * step) + _SAMPLE] for at in range(_SAMPLES))
-        return cost(sample) * len(text) / len(sample)
-    data = text.encode("utf-8", "surrogatepass")
-    total = 0.0
-    if b"  " in data:
-        # A run of spaces is hardly more than one token; a single one begins a word.
-        spread = len(data)
-        data = data.replace(b"  ", b"")
-        total = (spread - len(data)) * _SPACE_IN_RUN
-    left = len(data)
-    # What there is most of goes first, so that later passes are short.
-    for members, weight in _ASCII if text.isascii() else _BEYOND + _ASCII:
-        if not left:
-            return total
-        data = data.translate(None, members)
-        total += (left - len(data)) * weight
-        left = len(data)
-    return total + left * _PUNCTUATION
-
-
-def estimate_tokens(text: str) -> int:
-    """The token estimate of a text: prose about 4 characters a token, digits and hex below 2, Hangul and CJK 1."""
-    return math.ceil(cost(text))
+from config.tokens import cost as cost
+from config.tokens import estimate_tokens as estimate_tokens
 
 
 @dataclass(frozen=True)

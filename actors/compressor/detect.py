@@ -41,9 +41,11 @@ _COMMIT_LINE = re.compile(r"[*|/\\_ ]{0,20}(?=\d{0,39}[a-f])[0-9a-f]{7,40} \S")
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
-    r"^\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    r"|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
+    r"^(?:[\w.-]{1,60} *\| +)?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
+    r"|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )
+"""How the lines of a log begin: with a time, behind the name of a service or a client's address too."""
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", "FATAL", "CRITICAL", "SEVERE", "level=")
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+")
 _REPORT = re.compile(
@@ -130,7 +132,7 @@ def _by_lines(text: str, head: str) -> Kind:
     count = len(lines)
     if count >= 12 and sum(1 for line in lines if _COMMIT_LINE.match(line)) >= 0.75 * count:
         return Kind.COMMITS
-    if sum(1 for line in lines if _GREP.match(line)) >= 0.5 * count and not _STAMP.match(lines[0]):
+    if sum(1 for line in lines if _GREP.match(line) and not _STAMP.match(line)) >= 0.5 * count:
         return Kind.GREP
     if sum(1 for line in lines if _HIT_UNDER_PATH.match(line)) >= 0.5 * count and any(
         _PATH.fullmatch(line) for line in lines[:3]

@@ -31,7 +31,7 @@ _SEVERE = re.compile(
     r"(?!null|none|false|nil|0|[\"'\s,}]|<nil>)\w"
     r"|\bstatus=(?:[1-9]\d*/|fail)|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
     r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
-    r"|will be destroyed|must be replaced"
+    r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
 )
 _DETAIL = re.compile(
     r"^\s*[-+>|E]?\s*(?:Expected|Received|expected|received|actual|Actual|got|want|left|right)\b[^:]{0,20}: ?\S"

@@ -99,6 +99,7 @@ def _call(event: CallEvent) -> Iterator[Span]:
         "mms.chars.delivered": event.delivered_chars,
         "mms.tokens.original": event.original_tokens,
         "mms.tokens.delivered": event.delivered_tokens,
+        "mms.tokens.memories": event.memory_tokens,
         "mms.compression.strategy": event.strategy,
         "mms.surfacing.decision": event.surfacing,
         "mms.degraded": event.degraded,

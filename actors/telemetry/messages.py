@@ -44,6 +44,8 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
     Attributes:
         error: category when `ok` is false: transport, timeout, protocol, upstream_error, oversize, internal_error,
             busy, circuit_open, cancelled, unavailable (its server is down or starting, or the tool is withheld).
+        delivered_chars / delivered_tokens: as the client got it, the memory block included.
+        memory_tokens: of the memory block alone.
         surfacing: `surfaced`, or the reason why nothing was shown.
         compress_ms etc.: time per stage; `total_ms` from frame read to frame written.
         degraded: a part was down and the gateway did without.
@@ -60,6 +62,7 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
     delivered_chars: int = 0
     original_tokens: int = 0
     delivered_tokens: int = 0
+    memory_tokens: int = 0
     strategy: str = "none"
     surfacing: str = ""
     upstream_ms: float = 0.0

@@ -50,8 +50,8 @@ def report(
     sums over nothing are 0. Tools are named `server__tool`.
 
     `savings`: `calls` = `live` + `cached` + `failed`, `surfaced`, `degraded`, `sessions`; `original_…`, `delivered_…`
-        and `saved_chars`, the same in `…_tokens`, `saved_ratio` (of tokens); saved = original − delivered and may be
-        below 0 where memories were added to small responses. `latency_ms` and `own_ms` (all but the upstream, of
+        and `saved_chars`, the same in `…_tokens`, `memory_tokens` (those of memories, in delivered), `saved_ratio` (of
+        tokens); saved = original − delivered and may be below 0 where memories were added to small responses. `latency_ms` and `own_ms` (all but the upstream, of
         answered calls): `{p50, p95, p99}` or null. `errors`: category → calls. `strategies`: list of `{strategy, calls,
         …_tokens}`.
         `by`, `groups_total` (0 without `groups`), `groups`: the first `limit` of `{key, calls, live, …, saved_ratio,

@@ -224,7 +224,9 @@ class Server:
     def conversation(self) -> Conversation | None:
         """The open one, if there is one at this moment."""
         talk = self._conversation
-        return talk if talk is not None and self.state == "ready" and not talk.peer.closed.is_set() else None
+        if talk is None or self.state != "ready" or talk.peer.closed.is_set() or talk.peer.deaf:
+            return None
+        return talk
 
     def take_tools(self, tools: list[bytes]) -> None:
         """The tools as another connection to the same server has listed them."""

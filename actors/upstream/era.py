@@ -82,7 +82,7 @@ async def discover(peer: Rpc, capabilities: bytes) -> dict[str, object] | None:
     """
     params = STATELESS.params(None, capabilities=capabilities)
     try:
-        answer = jsonrpc.loose(await peer.request("server/discover", params, timeout=PROBE_SECONDS))
+        answer = jsonrpc.value(await peer.request("server/discover", params, timeout=PROBE_SECONDS))
     except DeadlineExceeded:
         raise Silent from None
     except RpcError:

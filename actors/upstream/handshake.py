@@ -105,7 +105,7 @@ async def _shake_hands(peer: Rpc, timeout: float, capabilities: bytes) -> Sessio
         "capabilities": msgspec.Raw(capabilities),
         "clientInfo": CLIENT_INFO,
     }
-    answer = jsonrpc.loose(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
+    answer = jsonrpc.value(await peer.request("initialize", jsonrpc.encode(params), timeout=timeout))
     peer.notify("notifications/initialized")
     version = str(answer.get("protocolVersion", ""))
     return _session(answer, answer.get("serverInfo"), version, HANDSHAKE)
@@ -171,13 +171,13 @@ async def list_pages(
 
 
 def _is_method_not_found(error: RpcError) -> bool:
-    found = jsonrpc.loose(error.raw) if error.raw else {}
+    found = jsonrpc.value(error.raw) if error.raw else {}
     return isinstance(found, dict) and found.get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
 def _speaks_stateless_only(error: RpcError) -> bool:
     """Whether a server refuses the handshake because its connection is of the other era already."""
-    found = jsonrpc.loose(error.raw) if error.raw else {}
+    found = jsonrpc.value(error.raw) if error.raw else {}
     data = found.get("data") if isinstance(found, dict) else None
     supported = data.get("supported") if isinstance(data, dict) else None
     return found.get("code") == UNSUPPORTED_VERSION and isinstance(supported, list) and STATELESS_VERSION in supported

@@ -325,7 +325,7 @@ class HttpPeer(Rpc):
     def _stateless_headers(self, number: int, method: str, params: bytes) -> dict[str, str]:
         """What a server of the stateless era wants to read in the headers as well."""
         parts = jsonrpc.members(params)
-        meta = jsonrpc.loose(parts["_meta"]) if "_meta" in parts else {}
+        meta = jsonrpc.value(parts["_meta"]) if "_meta" in parts else {}
         version = meta.get(_VERSION_KEY.decode())
         if not isinstance(version, str):
             return {}
@@ -338,7 +338,7 @@ class HttpPeer(Rpc):
         headers[MCP_NAME_HEADER] = encode_header_value(name)
         wanted = self._parameter_headers.get(name) if method == "tools/call" else None
         if wanted and "arguments" in parts:
-            headers |= mcp_param_headers(wanted, jsonrpc.loose(parts["arguments"]))
+            headers |= mcp_param_headers(wanted, jsonrpc.value(parts["arguments"]))
         return headers
 
     def _learn(self, method: str, answer: asyncio.Future[bytes]) -> None:
@@ -347,10 +347,10 @@ class HttpPeer(Rpc):
             return
         result = answer.result()
         if method == "initialize":
-            version = jsonrpc.loose(result).get("protocolVersion")
+            version = jsonrpc.value(result).get("protocolVersion")
             self._version = version if isinstance(version, str) else ""
         elif method == "tools/list" and b'"x-mcp-header"' in result:
-            for tool in filter(lambda entry: isinstance(entry, dict), jsonrpc.loose(result).get("tools", ())):
+            for tool in filter(lambda entry: isinstance(entry, dict), jsonrpc.value(result).get("tools", ())):
                 self._parameter_headers[str(tool.get("name"))] = x_mcp_header_map(tool.get("inputSchema"))
 
     def _fail(self, number: int, error: Exception) -> None:

@@ -51,6 +51,8 @@ class Stubborn(Probe):
 def main(name: str, behaviour: str) -> None:
     if behaviour == "fails":
         sys.exit(f"{name}: cannot open its store")
+    if behaviour == "needs_room" and not Path("room").exists():
+        sys.exit(f"{name}: no room")
     if behaviour == "fails_at_first":
         marker = Path(f"{name}.failures")
         failures = int(marker.read_text()) if marker.exists() else 0

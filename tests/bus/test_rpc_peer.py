@@ -10,7 +10,7 @@ import pytest
 
 from bus.child import environment
 from bus.errors import DeadlineExceeded, PeerUnavailable
-from bus.rpc import RpcError, TooLarge
+from bus.rpc import NotSent, RpcError, TooLarge
 from bus.rpc_peer import RpcPeer
 from config.place import Place
 from tests.eventually import eventually
@@ -102,6 +102,40 @@ async def test_an_answer_over_the_limit_fails_its_call_and_no_other(place: Place
         await flood
     assert b"alive" in await peer.request("tools/call", call("alive"), timeout=20)
     assert peer.junk_lines == 0
+    await peer.close()
+
+
+async def test_an_answer_over_the_limit_is_told_from_what_its_result_is_about(place: Place) -> None:
+    peer = await connect("flooding", place, max_line=1_000_000)
+    other, waiting = peer.start("no/answer/expected", None)
+    waiting.add_done_callback(lambda done: done.exception())
+    arguments = f'{{"bytes":5000000,"decoy":{other + 2}}}'  # the id of the request after the next
+    flood = asyncio.ensure_future(peer.request("tools/call", call("backwards", arguments), timeout=60))
+    await asyncio.sleep(0)
+    alive = asyncio.ensure_future(peer.request("tools/call", call("alive"), timeout=60))
+    with pytest.raises(TooLarge):
+        await flood
+    assert b"alive" in await alive
+    await peer.close()
+
+
+async def test_a_child_that_stops_reading_is_heard_to_its_end(place: Place) -> None:
+    peer = await connect("deaf", place, on_request=lambda _method, _params: b"{}")
+    assert b'"deaf"' in await peer.request("tools/call", call("deafen"), timeout=20)
+    await eventually(peer.closed.is_set)
+    assert peer.end_text() == "it closed its input"
+    with pytest.raises(NotSent):
+        await peer.request("ping", None, timeout=1)
+    await peer.close()
+
+
+async def test_cancelling_tells_its_own_reason_also_where_nobody_reads(place: Place) -> None:
+    peer = await connect("deaf", place)
+    asked = asyncio.ensure_future(peer.request("tools/call", call("deafen", '{"silently":true}'), timeout=20))
+    await eventually(lambda: peer.deaf)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
     await peer.close()
 
 

@@ -134,7 +134,26 @@ async def test_over_its_budget_a_child_is_down_and_the_rest_serves(start: Start,
     await child_when(bus, is_ready, "other")
     faults = (place.state / "faults").read_text().splitlines()
     assert [line.split(":")[0] for line in faults] == ["child restarted", "child restarted", "child down"]
-    assert "gave up after 2 restarts in 60 s" in faults[-1]
+    assert "2 restarts in 60 s did not help, now one every 60 s" in faults[-1]
+
+
+async def test_a_child_that_is_down_comes_back_when_it_can_and_says_so_once(
+    start: Start, bus: Bus, place: Place
+) -> None:
+    start({"child": "needs_room"}, {"budget": 1, "revive": 0.1})
+    await child_when(bus, lambda c: c.state == "down")
+    states: set[str] = set()
+
+    def in_vain(child: ChildState) -> bool:
+        states.add(child.state)
+        return child.restarts >= 4
+
+    await child_when(bus, in_vain)
+    assert states == {"down"}
+    (place.locks / "room").touch()
+    await child_when(bus, is_ready)
+    faults = (place.state / "faults").read_text().splitlines()
+    assert [line.split(":")[0] for line in faults] == ["child restarted", "child down"]
 
 
 async def test_restarting_a_child_that_is_down_gives_it_a_fresh_budget(start: Start, bus: Bus, place: Place) -> None:

@@ -45,6 +45,16 @@ def test_a_text_that_stands_for_structured_content_comes_last_but_for_the_memory
     assert bare == {"content": [{"type": "text", "text": "x"}]}
 
 
+@pytest.mark.parametrize("raw", [b'{"structuredContent":{"n":1}}', b'{"content":null}', b'{"content":[]}'])
+def test_a_memory_is_delivered_with_an_answer_that_has_no_content(raw: bytes) -> None:
+    regular = Response(raw).regular
+    for where in ({"before": "memory"}, {"after": "memory"}):
+        made = json.loads(assemble(raw, stateless=False, regular=regular, **where))
+        assert made["content"] == [{"type": "text", "text": "memory"}]
+    both = json.loads(assemble(raw, stateless=False, regular=regular, after="memory", stand_in="instead"))
+    assert [block["text"] for block in both["content"]] == ["instead", "memory"]
+
+
 def test_nulls_go_outside_payloads_and_stay_inside() -> None:
     raw = (
         b'{"content":[{"type":"text","text":"a","annotations":null}],"structuredContent":{"kept":null},'

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
 from actors.compressor.grid import Grid, odd, read
 from actors.compressor.strategies.lines import ask
@@ -18,10 +18,12 @@ _FEW_VALUES = 12
 _MOST_COUNTED = 6
 _ROWS_SHARE = 0.2
 """Of the soft target; like rows say little."""
-_NAMES_SHARE = 0.25
-"""Most that the names of all rows may cost, of the whole table, where that is more than the soft target."""
+_COLUMNS_SHARE = 1.4
+"""Of the soft target, with the columns of all rows: they say more than rows do."""
 _MOST_COLUMNS = 4
-_LONGEST_NAME = 48
+_LONGEST_NAME, _LONGEST_HEADER = 48, 40
+_DISTINCT = 0.3
+"""Fewest values that differ, of all rows, in a column that tells them apart."""
 
 
 def table(task: Task) -> Draft | None:
@@ -49,13 +51,12 @@ def table(task: Task) -> Draft | None:
     extra = _counts(grid.header, few)
     excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.scaled(_ROWS_SHARE), Gaps.BLOCK)
     shown = excerpt.text + extra
-    limit = _NAMES_SHARE * cost(task.text)
-    telling = _telling(grid, columns, set(few), task.budget.minus(shown), task.soft.minus(shown), limit)
-    if not telling:
-        excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
-    extra += telling
+    wide = task.budget.capped(task.soft.scaled(_COLUMNS_SHARE))
+    listed, names = _telling(grid, columns, set(few), wide.minus(shown))
+    extra += listed
+    excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
     kept = max(0, excerpt.kept - (len(units) - len(grid.rows)))
-    others = ", the others by name" if telling else ""
+    others = f", the others by {', '.join(names)}" if names else ""
     return Draft(excerpt.text + extra, f"{kept} of {len(grid.rows)} rows{others}", complete=excerpt.complete)
 
 
@@ -64,13 +65,14 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
     for at, counts in list(few.items())[:_MOST_COUNTED]:
         if len(counts) > 1:
             parts.append(
-                f"{header[at][:40]}: " + ", ".join(f"{value[:40]} {count}" for value, count in counts.most_common())
+                f"{header[at][:_LONGEST_HEADER]}: "
+                + ", ".join(f"{value[:40]} {count}" for value, count in counts.most_common())
             )
     return "\n[counts | " + " | ".join(parts) + "]" if parts else ""
 
 
-def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget, soft: Budget, limit: float) -> str:
-    """The columns that tell rows apart, of all rows: one within `limit` tokens, more while `soft` has room."""
+def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) -> tuple[str, list[str]]:
+    """The columns that tell rows apart, of all rows, as many as fit the room, and their names."""
     best = ""
     chosen: list[int] = []
     for at in _ranked(grid.header, columns, few):
@@ -78,25 +80,26 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget, 
         running = len(chosen) == 1 and _counting(columns[chosen[0]]) and _words(columns[at])
         for names in (sorted([*chosen, at]), [at]) if running else (sorted([*chosen, at]),):
             text = _listed(grid.header, columns, names)
-            wide = (not chosen or running) and cost(text) <= limit
-            if room.fits(text) and (soft.fits(text) or wide):
+            if room.fits(text):
                 best, chosen = text, names
                 break
         if len(chosen) == _MOST_COLUMNS:
             break
-    return best
+    return best, [grid.header[at][:_LONGEST_HEADER] for at in chosen]
 
 
 def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[int]:
-    """Columns whose values differ from row to row: the first, those with a name's name, then the shortest."""
+    """Columns whose values differ from row to row: the first, those with a name's name, texts before numbers, then the
+    shortest."""
     found = []
     for at, values in enumerate(columns):
         length = sum(map(len, values)) / max(1, len(values))
         distinct = len(set(values)) / max(1, len(values))
-        if at not in few and distinct >= 0.5 and 1 < length <= _LONGEST_NAME:
-            named = identifies(header[at]) or identifies(header[at].rstrip("sS"))
-            order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2
-            found.append((order, length, at))
+        if at in few or distinct < _DISTINCT or not 1 < length <= _LONGEST_NAME:
+            continue
+        named = identifies(header[at]) or identifies(header[at].rstrip("sS"))
+        order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2 if values[0][:1].isalpha() else 3
+        found.append((order, length, at))
     return [at for _, _, at in sorted(found)]
 
 
@@ -113,9 +116,11 @@ def _counting(values: list[str]) -> bool:
 
 
 def _listed(header: list[str], columns: list[list[str]], chosen: list[int]) -> str:
-    names = ", ".join(header[at][:40] for at in chosen)
+    names = ", ".join(header[at][:_LONGEST_HEADER] for at in chosen)
     if len(chosen) == 1:
-        values = columns[chosen[0]]
-        return f"\n[{names} of all rows: " + ("; " if any(" " in value for value in values) else " ").join(values) + "]"
-    rows = zip(*(columns[at] for at in chosen), strict=True)
-    return f"\n[{names} of all rows: " + "; ".join(", ".join(row) for row in rows) + "]"
+        cells = columns[chosen[0]]
+        joint = "; " if any(" " in value for value in cells) else " "
+    else:
+        cells = [", ".join(row) for row in zip(*(columns[at] for at in chosen), strict=True)]
+        joint = "; "
+    return f"\n[{names} of all rows: {joint.join(cells)}]"

@@ -14,6 +14,7 @@ groups AS (
         sum(original_chars - delivered_chars) AS saved_chars,
         sum(original_tokens) AS original_tokens,
         sum(delivered_tokens) AS delivered_tokens,
+        coalesce(sum(memory_tokens), 0) AS memory_tokens,
         sum(original_tokens - delivered_tokens) AS saved_tokens,
         round(sum(original_tokens - delivered_tokens) / nullif(sum(original_tokens), 0), 4) AS saved_ratio,
         count(*) OVER () AS groups_total

@@ -11,6 +11,7 @@ SELECT
     sum(original_chars - delivered_chars) AS saved_chars,
     sum(original_tokens) AS original_tokens,
     sum(delivered_tokens) AS delivered_tokens,
+    coalesce(sum(memory_tokens), 0) AS memory_tokens,
     sum(original_tokens - delivered_tokens) AS saved_tokens,
     round(sum(original_tokens - delivered_tokens) / nullif(sum(original_tokens), 0), 4) AS saved_ratio
 FROM call
@@ -26,6 +27,7 @@ SELECT
     count(*) FILTER (NOT ok) AS failed,
     sum(original_tokens) AS original_tokens,
     sum(delivered_tokens) AS delivered_tokens,
+    coalesce(sum(memory_tokens), 0) AS memory_tokens,
     sum(original_tokens - delivered_tokens) AS saved_tokens,
     round(sum(original_tokens - delivered_tokens) / nullif(sum(original_tokens), 0), 4) AS saved_ratio
 FROM call
@@ -142,8 +144,8 @@ FROM selection LEFT JOIN (SELECT selection_id, ok, latency_ms FROM execution) AS
 GROUP BY ranker_version
 ORDER BY ranker_version;
 
-COMMENT ON VIEW savings_by_tool IS 'Calls, characters and estimated tokens saved per upstream tool; saved = original - delivered.';
-COMMENT ON VIEW savings_by_day IS 'Calls and estimated tokens saved per day (UTC).';
+COMMENT ON VIEW savings_by_tool IS 'Calls, characters and estimated tokens saved per upstream tool; saved = original - delivered; delivered has the memories in it.';
+COMMENT ON VIEW savings_by_day IS 'Calls and estimated tokens saved per day (UTC); saved = original - delivered; delivered has the memories in it.';
 COMMENT ON VIEW latency_by_tool IS 'Milliseconds per call that was not answered from the cache; own = everything but the upstream, of calls that it answered.';
 COMMENT ON VIEW cache_by_tool IS 'Share of successful calls answered from the response cache.';
 COMMENT ON VIEW surfacing_outcomes IS 'How the calls that reached surfacing ended.';

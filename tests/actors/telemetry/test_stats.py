@@ -67,6 +67,7 @@ CALLS = (
         tool="log",
         original_tokens=80,
         delivered_tokens=90,
+        memory_tokens=30,
         surfacing="surfaced",
         strategy="truncate",
         degraded="tuner",
@@ -80,7 +81,7 @@ def test_savings_add_up(tmp_path: Path) -> None:
     assert (found["calls"], found["live"], found["cached"], found["failed"]) == (4, 2, 1, 1)
     assert (found["original_chars"], found["delivered_chars"], found["saved_chars"]) == (2000, 800, 1200)
     assert (found["original_tokens"], found["delivered_tokens"], found["saved_tokens"]) == (580, 290, 290)
-    assert found["saved_ratio"] == 0.5
+    assert (found["saved_ratio"], found["memory_tokens"]) == (0.5, 30)
     assert (found["surfaced"], found["degraded"], found["sessions"]) == (1, 1, 3)
     assert found["latency_ms"] == {"p50": 5.0, "p95": 27.0, "p99": 29.4}
     assert found["own_ms"]["p99"] < 10
@@ -101,7 +102,7 @@ def test_savings_are_grouped(tmp_path: Path, by: str, keys: list[str]) -> None:
     path = stored(tmp_path, *CALLS)
     found = report(path, by=by)
     assert [row["key"] for row in found["groups"]] == keys
-    for number in ("calls", "live", "cached", "failed", "saved_tokens", "saved_chars"):
+    for number in ("calls", "live", "cached", "failed", "saved_tokens", "saved_chars", "memory_tokens"):
         assert sum(row[number] for row in found["groups"]) == found[number]
     first = report(path, by=by, limit=1)
     assert [row["key"] for row in first["groups"]] == keys[:1]

@@ -234,16 +234,17 @@ def test_a_store_without_the_newest_columns_is_brought_forward(journal: Journal,
     journal.append(lines(call(tool="old")))
     warehouse.load(journal.extents)
     with duckdb.connect(warehouse.path) as connection:
-        for view in ("savings_by_tool", "latency_by_tool"):
+        for view in ("savings_by_tool", "savings_by_day", "latency_by_tool"):
             connection.execute(f"DROP VIEW {view}")
-        connection.execute("ALTER TABLE call DROP COLUMN degraded")
+        for column in ("degraded", "memory_tokens"):
+            connection.execute(f"ALTER TABLE call DROP COLUMN {column}")
         connection.execute("DROP TABLE tuning")
         connection.execute("UPDATE _meta SET schema_version = 0, fingerprint = 'earlier'")
     journal.append(lines(call(tool="new", degraded="tuner"), TuningEvent(tool="t", old=0.1, new=0.2, reason="")))
     warehouse.load(journal.extents)
     assert rows(warehouse, "SELECT tool, degraded FROM call ORDER BY ts") == [("old", None), ("new", "tuner")]
     assert rows(warehouse, "SELECT count(*) FROM tuning") == [(1,)]
-    assert rows(warehouse, "SELECT calls FROM savings_by_tool ORDER BY tool") == [(1,), (1,)]
+    assert rows(warehouse, "SELECT calls, memory_tokens FROM savings_by_tool ORDER BY tool") == [(1, 0), (1, 0)]
     assert rows(warehouse, "SELECT schema_version FROM _meta") == [(schema.SCHEMA_VERSION,)]
 
 

@@ -197,3 +197,30 @@ def test_a_tool_with_a_credential_in_its_metadata_is_withheld_and_its_name_maske
         ("[masked]", "sensitive_metadata"),
     ]
     assert key not in repr(withheld)
+
+
+@pytest.mark.parametrize("number", ["1E400", "-1e999", "9" * 5_000])
+@pytest.mark.parametrize("member", ["title", "description", "annotations", "execution", "_meta", "icons", "vendor"])
+def test_a_number_that_python_cannot_hold_costs_no_tool(member: str, number: str) -> None:
+    schema = f'{{"type":"object","properties":{{"n":{{"type":"number","maximum":{number}}}}}}}'
+    raw = f'{{"name":"t","inputSchema":{schema},"{member}":{{"most":{number}}}}}'.encode()
+    entries, withheld = exposed(raw, b'{"name":"other","inputSchema":{"type":"object"}}')
+    assert [entry.name for entry in entries] == ["p__t", "p__other"] and withheld == []
+    assert entries[0].input_schema.decode() == schema
+
+
+def test_such_a_number_hides_no_credential() -> None:
+    raw = b'{"name":"t","title":"ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jK5","inputSchema":{"type":"object"},"x":1E400}'
+    _, [withheld] = exposed(raw)
+    assert withheld.reason == "sensitive_metadata"
+
+
+@pytest.mark.parametrize("step", ["%C2%B2", "\u00b2", "9" * 5_000, "-1", "01"])
+def test_what_is_no_index_leads_nowhere(step: str) -> None:
+    reference = f"#/allOf/{step}"
+    assert dangling({"type": "object", "allOf": [{}, {"$ref": reference}]}) == reference
+
+
+def test_references_are_fragments_of_an_address() -> None:
+    assert dangling({"$ref": "#/$defs/List%3CItem%3E", "$defs": {"List<Item>": {}}}) == ""
+    assert dangling({"$ref": "#/$defs/100%25", "$defs": {"100%25": {}}}) == ""
