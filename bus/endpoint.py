@@ -9,6 +9,7 @@ from pathlib import Path
 import zmq
 
 from bus.errors import ConfigError
+from bus.replicas import actor_of
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
 
@@ -39,3 +40,10 @@ class Runtime:
                 f"the socket path {path} is longer than {zmq.IPC_PATH_MAX_LEN} bytes; set MMS_RUNTIME_DIR"
             )
         return f"ipc://{path}"
+
+    def replicas_of(self, actor: str) -> list[str]:
+        """The replicas of an actor that have bound a socket here, the dead among them included. Blocks on the disk."""
+        if self.directory is None:
+            return []
+        found = (path.stem for path in self.directory.glob(f"{actor}*.sock"))
+        return sorted(name for name in found if actor_of(name) == actor)

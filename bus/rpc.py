@@ -16,6 +16,8 @@ import msgspec
 from bus import jsonrpc
 from bus.errors import BusError, DeadlineExceeded, PeerUnavailable
 
+BOM = b"\xef\xbb\xbf"
+"""Some programs begin their output with it."""
 SAMPLE_BYTES = 200
 MAX_ID_DIGITS = 18
 """More than any id of ours has."""
@@ -37,6 +39,16 @@ class RpcError(BusError):
     def __init__(self, message: str, *, trace_id: str = "", raw: bytes = b"") -> None:
         super().__init__(message, trace_id=trace_id)
         self.raw = raw
+
+
+class LeftAlone(RpcError):
+    """The peer wants to hear nothing for `seconds`; nothing has run."""
+
+    code = "left_alone"
+
+    def __init__(self, message: str, *, seconds: int, trace_id: str = "") -> None:
+        super().__init__(message, trace_id=trace_id)
+        self.seconds = seconds
 
 
 class NotSent(PeerUnavailable):
@@ -162,8 +174,13 @@ class Rpc(ABC):
         Args:
             number: the request on whose own channel the frame came; an answer there is its answer, whatever id it has.
         """
-        if line[0] != 0x7B:  # "{"
-            self._junk(line)
+        line = line.strip().removeprefix(BOM)
+        if line[:1] == b"[":
+            self._batch(line, number)
+            return
+        if line[:1] != b"{":
+            if line:
+                self._junk(line)
             return
         try:
             frame, line = jsonrpc.parse(line)
@@ -187,6 +204,18 @@ class Rpc(ABC):
             self._response(frame, number)
         else:
             self._junk(line)
+
+    def _batch(self, line: bytes, number: int | None) -> None:
+        """Several frames in one, as peers of 2025-03-26 may send them."""
+        try:
+            entries = [] if jsonrpc.is_too_deep(line) else [bytes(entry) for entry in jsonrpc.elements(line)]
+        except msgspec.MsgspecError:
+            entries = []
+        for entry in entries or [line]:
+            if entry.startswith(b"{"):
+                self._frame(entry, number)
+            else:
+                self._junk(entry)
 
     def _asker(self, id_: bytes, number: int | None) -> asyncio.Future[bytes] | None:
         """Who waits for this answer; waits no longer."""

@@ -81,8 +81,9 @@ def down() -> Answer:
 def restart(actor: str | None) -> Answer:
     """Restart one actor, or the whole cluster.
 
-    Also brings back an actor that is down because it failed too often. Where an actor has replicas, its name means all
-    of them, one after the other, so that the others go on serving; `compressor-1`, `compressor-2`, … mean one.
+    Also brings back an actor that is down because it failed too often (otherwise tried again once a minute). Where an
+    actor has replicas, its name means all of them, one after the other, so that the others go on serving;
+    `compressor-1`, `compressor-2`, … mean one.
 
     \b
     Examples:

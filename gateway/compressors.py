@@ -59,22 +59,23 @@ class Compressors:
 
     async def page(self, request: ReadMore | SelectChunks, timeout: float) -> Page:
         """An answer of a follow-up tool. Each replica finds what any of them has on disk; what looks like a credential
-        is in the memory of one.
+        is in the memory of one, which may be one that the configuration has less and the cluster still runs.
 
         Raises:
             BusError: as `Bus.ask`; `PeerUnavailable` when no replica is there.
         """
         order = ranked(request.key.encode("utf-8", "surrogatepass"), self.names)
         order.sort(key=lambda name: not self._parts.is_connected(name))
+        former = [name for name in await self._parts.replicas_of(Compress.actor) if name not in order]
         deadline = time.monotonic() + timeout
         unknown: Page | None = None
         missed: PeerUnavailable | None = None
-        for name in order:
+        for name in order + former:
             try:
                 page = await self._parts.ask(
                     request,
                     timeout=deadline - time.monotonic(),
-                    wait=READ_CONNECT_SECONDS,
+                    wait=NEXT_REPLICA_SECONDS if name in former else READ_CONNECT_SECONDS,
                     trace_id="",
                     actor=name,
                 )

@@ -229,7 +229,7 @@ class HttpEdge:
         if len(self._clients) >= MAX_SESSIONS:
             self._make_room()
         id_ = secrets.token_urlsafe(24)
-        client = Client(self._shelf)
+        client = Client(self._shelf, lambda: session.level)
         session = Session(f"{self._name}-{secrets.token_hex(4)}", client.send)
         self._clients[id_] = client, session
         self._protocol.open(session)

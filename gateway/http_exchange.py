@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 
 import msgspec
 
+from actors.upstream.library_messages import LOG_LEVELS
 from bus import jsonrpc
+from gateway.attendance import CHANGES
 from gateway.http_outlet import Outlet, Shelf
 
 MAX_KEPT = 32
@@ -16,6 +19,8 @@ MAX_KEPT = 32
 BACKLOG = 128
 """Frames that belong to no request, kept for a GET stream that is not open at the moment."""
 _STANDING = "0"
+_LOGGER = "memtomem-bus"
+_WARNING = LOG_LEVELS.index("warning")
 _LONGEST_NUMBER = 18
 
 
@@ -34,15 +39,17 @@ class Client:
 
     Args:
         shelf: keeps finished replies of all clients.
+        level: the least level of log messages that the client wants; empty for all.
 
     Attributes:
         seen: `time.monotonic()` of its last sign of life.
         standing: what belongs to no request, for the GET stream.
     """
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, level: Callable[[], str] = str) -> None:
         self.seen = time.monotonic()
-        self.standing = Outlet(_STANDING, BACKLOG)
+        self.standing = Outlet(_STANDING, BACKLOG, self._missed_news)
+        self._level = level
         self._shelf = shelf
         self._names = map(str, itertools.count(1))
         self._open: dict[bytes, Outlet] = {}
@@ -62,7 +69,7 @@ class Client:
         """
         if id_ in self._open:
             return None
-        outlet = Outlet(next(self._names))
+        outlet = Outlet(next(self._names), missed=self._missed)
         outlet.readers = 1
         self._open[id_] = self._named[outlet.name] = outlet
         if token:
@@ -120,6 +127,19 @@ class Client:
         for outlet in list(self._named.values()):
             outlet.end()
             self._forget(outlet)
+
+    def _missed(self, count: int) -> list[bytes]:
+        """Tells that messages have been dropped, if the client wants such messages."""
+        level = self._level()
+        if level and LOG_LEVELS.index(level) > _WARNING:
+            return []
+        said = f"{count} message{' has' if count == 1 else 's have'} been dropped: the client was away for too long"
+        params = {"level": "warning", "logger": _LOGGER, "data": said}
+        return [jsonrpc.notification("notifications/message", jsonrpc.encode(params))]
+
+    def _missed_news(self, count: int) -> list[bytes]:
+        """The same of those that belong to no request. A change of a list may be among them, and is told only once."""
+        return [*self._missed(count), *(jsonrpc.notification(method) for method in CHANGES.values())]
 
     def _keep(self, outlet: Outlet) -> None:
         self._kept[outlet] = None

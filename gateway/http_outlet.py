@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 MAX_WAITING = 1_024
 """Events of a request that wait for its client to read, or to come back."""
@@ -24,14 +24,18 @@ class Outlet:
     Args:
         name: leads the ids of its events, unique within a session; empty: they have none, and go once they are sent.
         most: events that wait; of more, the oldest are dropped.
+        missed: the frames that tell a reader of so many events that it will never get.
 
     Attributes:
         readers: responses that take its frames, or are about to; all but the last one end by themselves.
     """
 
-    def __init__(self, name: str = "", most: int = MAX_WAITING) -> None:
+    def __init__(
+        self, name: str = "", most: int = MAX_WAITING, missed: Callable[[int], Sequence[bytes]] = lambda count: ()
+    ) -> None:
         self.name = name
         self.readers = 0
+        self._missed = missed
         self._events: deque[tuple[int, bytes]] = deque(maxlen=most)
         self._count = 0
         self._sent = 0
@@ -104,6 +108,12 @@ class Outlet:
         while reader == self._reader:
             self._news.clear()
             while reader == self._reader and position < self._count:
+                lost = self._events[0][0] - position - 1
+                if lost > 0:
+                    position += lost
+                    for frame in self._missed(lost):
+                        yield self._event(position, frame)
+                    continue  # more may have been dropped meanwhile
                 position, frame = self._after(position)
                 self._sent = max(self._sent, position)
                 yield self._event(position, frame)
@@ -116,10 +126,10 @@ class Outlet:
                 yield b": alive\n\n"
 
     def _after(self, position: int) -> tuple[int, bytes]:
-        """The first event after that of a number that is still there."""
+        """The event that follows a number."""
         if not self.name:
             return self._events.popleft()
-        return self._events[max(0, position + 1 - self._events[0][0])]
+        return self._events[position + 1 - self._events[0][0]]
 
     def _event(self, number: int, frame: bytes) -> bytes:
         id_ = f"id: {self.name}-{number}\n".encode() if self.name else b""

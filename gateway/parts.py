@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TypeVar
 
 from bus.client import Bus
@@ -52,3 +53,7 @@ class Parts:
     def is_connected(self, actor: str) -> bool:
         """Whether the actor's end of the connection is open at this moment."""
         return self._bus.is_connected(actor)
+
+    async def replicas_of(self, actor: str) -> list[str]:
+        """The replicas of an actor that this cluster has had since its start, whatever the configuration says now."""
+        return await asyncio.to_thread(self._bus.runtime.replicas_of, actor)

@@ -12,7 +12,7 @@ from actors.compressor.strategies import contents, embedded, history, lines, pat
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
-SOFT_SHARE = 0.22
+SOFT_SHARE = 0.24
 """Where a lossy result should end up, as a share of the original, when what matters fits in it."""
 SOFT_LEAST = Budget(2_400, 600)
 _HEADINGS = re.compile(r"^#{1,6} \S", re.M)

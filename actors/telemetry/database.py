@@ -49,6 +49,8 @@ class StoreDamaged(StateError):
 def opened(path: Path, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """The analytics file, open for the length of the block; created (0600) when missing and not `read_only`.
 
+    A new file is not kept when the block fails: half a store (the disk is full, say) would count as a damaged one.
+
     Raises:
         StoreHeld: another process holds it.
         StoreDamaged: it cannot be read, found on opening or later in the block.
@@ -57,6 +59,7 @@ def opened(path: Path, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyCo
     if read_only and not path.exists():
         raise StateError(f"there are no analytics at {path} yet; they appear with the first call through the gateway")
     settings = SETTINGS if read_only else SETTINGS | {"storage_compatibility_version": STORAGE_VERSION}
+    is_new = not path.exists()
     _check_magic(path)
     try:
         connection = duckdb.connect(path, read_only=read_only, config=settings)
@@ -67,7 +70,11 @@ def opened(path: Path, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyCo
         finally:
             connection.close()
     except duckdb.Error as error:
-        raise _explained(error, path, read_only) from None
+        explained = _explained(error, path, read_only)
+        if is_new and not isinstance(explained, StoreHeld):
+            for leftover in (path, Path(f"{path}.wal")):
+                leftover.unlink(missing_ok=True)
+        raise explained from None
 
 
 def is_damage(error: duckdb.Error, *, read_only: bool) -> bool:

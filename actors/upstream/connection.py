@@ -30,7 +30,7 @@ from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
 from bus.message import Blob
-from bus.rpc import Answer, NotSent, Rpc, SessionLost
+from bus.rpc import Answer, LeftAlone, NotSent, Rpc, SessionLost
 from bus.tasks import end
 from config.expand import expand_upstream
 from config.place import Place
@@ -278,6 +278,8 @@ class Server:
                 continue
             except (BusError, OSError, TimeoutError, msgspec.MsgspecError) as error:
                 delay = self._next_delay(delay)
+                if isinstance(error, LeftAlone):
+                    delay = max(delay, error.seconds)
                 self._become("failed", error=in_one_line(error, self.settings), error_type=type(error).__name__)
             except Exception as error:  # a fault of ours must not leave the server "starting" for ever
                 delay = self._next_delay(delay)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+from email.utils import parsedate_to_datetime
+
 import httpx2
 
 from actors.upstream.http_tls import make_context, unchecked
 from bus.errors import ConfigError
-from bus.rpc import RpcError
+from bus.rpc import LeftAlone, RpcError
 from config.schema_tls import TlsSettings
 from config.schema_upstream import UpstreamSettings
 
 WRITE_SECONDS = 30.0
+NOTICE_SECONDS = 2.0
+"""Longest wait for the receipt of a notification that others stand behind."""
+MAX_LEFT_ALONE_SECONDS = 86_400
 IDLE_SECONDS = 3.0
 """Servers close idle connections after some 5 s; a request must not meet one that is about to go."""
 
@@ -70,11 +77,32 @@ def transport_text(error: Exception, url: str) -> str:
             return f"the connection to {origin(url)} broke ({type(error).__name__})"
 
 
-def status_error(status: int, url: str, server: str) -> RpcError:
+def status_error(response: httpx2.Response, url: str, server: str) -> RpcError:
     """The error of a request that was answered with a failing status and without a JSON-RPC error."""
+    status = response.status_code
     if status in (401, 403):
         fix = f"log in with `mms login {server}`, or set its headers"
         return RpcError(f"{origin(url)} refused our credentials (HTTP {status}); {fix}")
     if 300 <= status < 400:
         return RpcError(f"{origin(url)} redirects elsewhere (HTTP {status}); set its url to the final address")
+    seconds = left_alone(response.headers.get("retry-after", ""))
+    if seconds:
+        what = f"{origin(url)} answered HTTP {status} and wants to be left alone for {seconds} s"
+        return LeftAlone(what, seconds=seconds)
     return RpcError(f"{origin(url)} answered HTTP {status}")
+
+
+def left_alone(retry_after: str) -> int:
+    """The seconds that a header `Retry-After` asks for, in either of its forms; 0 when it asks for none."""
+    seconds = 0
+    if retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 10:
+        seconds = int(retry_after)
+    elif not retry_after.isdigit():
+        with contextlib.suppress(ValueError, OverflowError):
+            seconds = int(parsedate_to_datetime(retry_after).timestamp() - time.time())
+    return min(max(0, seconds), MAX_LEFT_ALONE_SECONDS)
+
+
+def one_line(content: bytes) -> bytes:
+    """The same JSON without line breaks, which can only stand between its tokens."""
+    return content.replace(b"\n", b" ").replace(b"\r", b" ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
@@ -28,7 +29,7 @@ from mcp.shared.inbound import (
 )
 
 from actors.upstream.era import META
-from actors.upstream.http_client import origin, status_error, transport_text
+from actors.upstream.http_client import NOTICE_SECONDS, WRITE_SECONDS, one_line, origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, SessionLost, TooLarge
@@ -37,11 +38,20 @@ from bus.tasks import end
 SESSION_HEADER = "mcp-session-id"
 RETRY_SECONDS = 1.0
 """Wait before a broken stream is opened again, unless the server names another."""
+SHORTEST_WAIT, LONGEST_WAIT = 0.1, 60.0
+"""What a server may name, in seconds."""
 MAX_REOPENS = 3
-"""Failures in a row after which a stream is given up."""
+"""Failures in a row after which a stream is given up; one that brings nothing new has failed."""
 GOODBYE_SECONDS = 1.0
 DRAIN_SECONDS = 300.0
 
+RESTARTED = "it no longer knows our session; it was restarted"
+_FORGOTTEN = re.compile(
+    rb'session.?id|session[^"]{0,20}(?:not|no longer|invalid|unknown|expired|terminated|closed)'
+    rb'|(?:invalid|unknown|expired)[^"]{0,20}session',
+    re.IGNORECASE,
+)
+"""How servers say with a status other than 404 that they do not know a session."""
 _VERSION_KEY = (META + "protocolVersion").encode()
 _draining: set[asyncio.Task[None]] = set()
 
@@ -104,8 +114,10 @@ class HttpPeer(Rpc):
 
     def notify(self, method: str, params: bytes | None = None) -> None:
         self._check_open()
-        task = self._in_background(self._post(jsonrpc.notification(method, params)))
-        if method == "notifications/initialized":
+        first = method == "notifications/initialized"
+        seconds = NOTICE_SECONDS if first else WRITE_SECONDS
+        task = self._in_background(self._post(jsonrpc.notification(method, params), seconds))
+        if first:
             self._opening = task
             if self._session_id:
                 self._in_background(self._listen())
@@ -132,7 +144,7 @@ class HttpPeer(Rpc):
 
     def _write(self, frame: bytes) -> None:
         self._check_open()
-        self._in_background(self._post(frame))
+        self._in_background(self._post(frame, WRITE_SECONDS))
 
     def _check_open(self) -> None:
         if self.closed.is_set():
@@ -206,38 +218,39 @@ class HttpPeer(Rpc):
                 if content is None:
                     self._fail(number, self._too_large())
                 elif content:
-                    self._frame(_one_line(content), number)
+                    self._frame(one_line(content), number)
             else:
                 self._fail(number, RpcError(f"{origin(self._url)} answered {method} with {kind or 'no content type'}"))
 
     async def _refused(self, number: int, response: httpx2.Response) -> None:
         """A failing status: the JSON-RPC error in its body if there is one, else what the status means."""
-        lost = response.status_code == 404 and self._session_id and number not in self._stateless
-        if lost:
-            self._retire("it no longer knows our session; it was restarted")
+        content = b"" if response.status_code == 404 else await self._read(response) or b""
+        if self._session_id and number not in self._stateless and _is_forgotten(response.status_code, content):
+            self._retire(RESTARTED)
             what = "it no longer knows our session, so it was restarted; nothing has run, call again"
             self._fail(number, SessionLost(what))
             return
-        if response.headers.get("content-type", "").startswith("application/json"):
-            content = await self._read(response)
-            with contextlib.suppress(jsonrpc.FrameError):
-                if content and jsonrpc.parse(content)[0].error is not msgspec.UNSET:
-                    self._frame(_one_line(content), number)
-        self._fail(number, status_error(response.status_code, self._url, self._server))
+        with contextlib.suppress(jsonrpc.FrameError):
+            if content.startswith(b"{") and jsonrpc.parse(content)[0].error is not msgspec.UNSET:
+                self._frame(one_line(content), number)
+        self._fail(number, status_error(response, self._url, self._server))
 
     async def _follow(self, response: httpx2.Response, number: int) -> None:
-        """Reads events until the request is answered; resumes where the stream broke if the server can."""
+        """Reads events until the request is answered; resumes where the stream broke for as long as that brings
+        anything new, as it does with servers that do not hold their connections open."""
         last, wait = await self._events(response, number)
-        for _ in range(MAX_REOPENS):
-            if number not in self._waiting or not last:
-                return
+        failures = 0
+        while last and number in self._waiting and failures < MAX_REOPENS:
             await asyncio.sleep(wait)
             headers = {**self._headers(), "accept": "text/event-stream", "last-event-id": last}
-            async with self._stream("GET", headers) as again:
-                if again.status_code != 200:
-                    return
-                later, wait = await self._events(again, number)
-                last = later or last
+            later = ""
+            with contextlib.suppress(httpx2.HTTPError):  # even if nobody is there, the request has been sent
+                async with self._stream("GET", headers) as again:
+                    if not _is_stream(again):
+                        return
+                    later, wait = await self._events(again, number)
+            failures = failures + 1 if later in ("", last) else 0
+            last = later or last
 
     async def _events(self, response: httpx2.Response, number: int | None) -> tuple[str, float]:
         """Takes events until the stream ends or `number` is answered: the last event's id, and the wait before the
@@ -246,9 +259,10 @@ class HttpPeer(Rpc):
         try:
             async for event in httpx2.EventSource(response, max_event_size=self._max_bytes):
                 last = event.id or last
-                wait = wait if event.retry is None else event.retry / 1000
-                if event.event == "message" and event.data:
-                    self._frame(_one_line(event.data.encode()), number)
+                if event.retry is not None:
+                    wait = min(max(SHORTEST_WAIT, event.retry / 1000), LONGEST_WAIT)
+                if event.event == "message":
+                    self._frame(one_line(event.data.encode()), number)
                 if number is not None and number not in self._waiting:
                     break
         except httpx2.SSEError:
@@ -262,7 +276,7 @@ class HttpPeer(Rpc):
 
     async def _listen(self) -> None:
         """The stream of what belongs to no request. Its end is how a server's restart shows while nothing is asked."""
-        last, wait, failures = "", RETRY_SECONDS, 0
+        last, wait, failures, known = "", RETRY_SECONDS, 0, False
         if self._opening is not None:
             await asyncio.wait([self._opening])
         while failures < MAX_REOPENS and not self.closed.is_set():
@@ -270,13 +284,16 @@ class HttpPeer(Rpc):
             opened = time.monotonic()
             try:
                 async with self._stream("GET", headers) as response:
-                    if response.status_code == 404:
-                        self._retire("it no longer knows our session; it was restarted")
+                    status = response.status_code
+                    if status == 404 or (known and status == 400):
+                        self._retire(RESTARTED)
                         return
-                    if response.status_code != 200:
+                    if _is_stream(response):
+                        known = True
+                        found, wait = await self._events(response, None)
+                        last = found or last
+                    elif status != 429 and status < 500:
                         return  # it has no such stream
-                    found, wait = await self._events(response, None)
-                    last = found or last
             except httpx2.SSEError:
                 self.junk_lines += 1
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
@@ -286,13 +303,14 @@ class HttpPeer(Rpc):
                 wait = RETRY_SECONDS
             except OAuthFlowError:
                 return
+            wait = max(wait, RETRY_SECONDS)
             failures = 0 if time.monotonic() - opened > wait else failures + 1
             await asyncio.sleep(wait)
 
-    async def _post(self, frame: bytes) -> None:
+    async def _post(self, frame: bytes, seconds: float) -> None:
         """A notification, or an answer to a request of the server: nothing comes back, and a failure fails nothing."""
-        with contextlib.suppress(httpx2.HTTPError, OAuthFlowError):
-            async with self._stream("POST", self._headers(), frame):
+        with contextlib.suppress(httpx2.HTTPError, OAuthFlowError, TimeoutError):
+            async with asyncio.timeout(seconds), self._stream("POST", self._headers(), frame):
                 pass
 
     @asynccontextmanager
@@ -362,8 +380,10 @@ class HttpPeer(Rpc):
         return TooLarge(f"the answer of {self.name} is over the limit of {self._max_bytes} bytes (max_upstream_bytes)")
 
 
-def _one_line(content: bytes) -> bytes:
-    """The same JSON without line breaks, which can only stand between its tokens."""
-    if b"\n" in content or b"\r" in content:
-        content = content.replace(b"\n", b" ").replace(b"\r", b" ")
-    return content.strip()
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream")
+
+
+def _is_forgotten(status: int, content: bytes) -> bool:
+    """Whether a refusal means that the server does not know the session it was asked in."""
+    return status == 404 or (status == 400 and _FORGOTTEN.search(content) is not None)

@@ -10,7 +10,7 @@ import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.shared._httpx_utils import stream_within_origin
 
-from actors.upstream.http_client import WRITE_SECONDS, origin, status_error, transport_text
+from actors.upstream.http_client import NOTICE_SECONDS, WRITE_SECONDS, one_line, origin, status_error, transport_text
 from bus import jsonrpc
 from bus.errors import BusError, PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError
@@ -90,29 +90,36 @@ class SsePeer(Rpc):
             self._lost(RpcError(str(error)))
         except BusError as error:
             self._lost(error)
-        else:
+        finally:  # whatever happened, nothing more will come
             self._lost(PeerUnavailable(f"{origin(self._url)} ended its stream"))
 
     async def _events(self) -> None:
         headers = {"accept": "text/event-stream"}
         async with stream_within_origin(self._client, "GET", self._url, headers=headers) as response:
             if response.status_code != 200:
-                raise status_error(response.status_code, self._url, self._server)
+                raise status_error(response, self._url, self._server)
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 raise RpcError(f"{origin(self._url)} sends no event stream; is its transport streamable_http?")
             async for event in httpx2.EventSource(response, max_event_size=self._max_bytes):
                 if event.event == "endpoint":
-                    self._found(urljoin(self._url, event.data))
-                elif event.event == "message" and event.data:
-                    self._frame(event.data.replace("\n", " ").encode())
+                    self._found(event.data)
+                elif event.event == "message":
+                    self._frame(one_line(event.data.encode()))
 
-    def _found(self, endpoint: str) -> None:
+    def _found(self, address: str) -> None:
+        try:
+            endpoint = urljoin(self._url, address)
+            httpx2.URL(endpoint)
+        except (ValueError, httpx2.InvalidURL):
+            raise RpcError(f"{origin(self._url)} wants its messages at something that is no address") from None
         if origin(endpoint) != origin(self._url):
             raise RpcError(f"{origin(self._url)} wants its messages at another place ({origin(endpoint)}); refused")
         if not self._endpoint.done():
             self._endpoint.set_result(endpoint)
 
     def _lost(self, error: BusError) -> None:
+        if self.closed.is_set():
+            return
         self._end_reason = error.message
         if not self._endpoint.done():
             self._endpoint.set_exception(error)
@@ -128,23 +135,23 @@ class SsePeer(Rpc):
                     if number:
                         group.create_task(self._send_request(endpoint, number, frame))
                     else:
-                        await self._post(endpoint, frame)
+                        await self._post(endpoint, frame, NOTICE_SECONDS)
 
     async def _send_request(self, endpoint: str, number: int, frame: bytes) -> None:
         """One that fails ends its own request only."""
-        failure = await self._post(endpoint, frame)
+        failure = await self._post(endpoint, frame, WRITE_SECONDS)
         future = self._waiting.pop(number, None) if failure is not None else None
         if future is not None and failure is not None and not future.done():
             future.set_exception(failure)
 
-    async def _post(self, endpoint: str, frame: bytes) -> BusError | None:
+    async def _post(self, endpoint: str, frame: bytes, seconds: float) -> BusError | None:
         headers = {"content-type": "application/json"}
         try:
             async with stream_within_origin(
-                self._client, "POST", endpoint, content=frame.rstrip(), headers=headers, timeout=WRITE_SECONDS
+                self._client, "POST", endpoint, content=frame.rstrip(), headers=headers, timeout=seconds
             ) as response:
                 if response.status_code >= 300:
-                    return status_error(response.status_code, self._url, self._server)
+                    return status_error(response, self._url, self._server)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return NotSent(f"{self.name}: {transport_text(error, self._url)}")
         except httpx2.HTTPError as error:

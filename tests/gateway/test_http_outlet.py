@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+
+import pytest
 
 from bus import jsonrpc
-from gateway.http_exchange import MAX_KEPT, Client
+from gateway.http_exchange import BACKLOG, MAX_KEPT, Client
 from gateway.http_outlet import MAX_WAITING, Outlet, Shelf
 
 
@@ -56,6 +59,41 @@ async def test_of_too_many_events_the_oldest_go() -> None:
     assert len(kept) == MAX_WAITING
     assert kept[0].endswith("data: 6")
     assert kept[-1].startswith(f"id: 1-{MAX_WAITING + 6}\n")
+
+
+async def test_whoever_comes_back_too_late_is_told_how_much_is_lost() -> None:
+    level = ""
+    client = Client(Shelf(), lambda: level)
+    outlet = client.expect(b"1", b'"t"')
+    assert outlet is not None
+    for _ in range(MAX_WAITING + 5):
+        client.send(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t"}}\n')
+    client.send(jsonrpc.result(b"1", b"{}"))
+    client.finish(b"1", b'"t"')
+    found = await read(outlet, 2)
+    assert len(found) == MAX_WAITING + 1
+    number, _, frame = found[0].partition("\nevent: message\ndata: ")
+    assert json.loads(frame)["method"] == "notifications/message"
+    assert json.loads(frame)["params"]["data"].startswith("4 messages have been dropped")
+    # By its id the client can come back, and is not told again.
+    after = int(number.removeprefix("id: 1-"))
+    assert await read(outlet, after) == found[1:]
+    level = "error"
+    assert await read(outlet, 2) == found[1:]
+
+
+@pytest.mark.parametrize("after", [None, 0])
+async def test_lists_that_may_have_changed_meanwhile_are_told_anew(after: int | None) -> None:
+    client = Client(Shelf())
+    client.send(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+    for _ in range(BACKLOG):
+        client.send(b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n')
+    client.close()
+    said = [json.loads(event.rpartition("data: ")[2]) for event in await read(client.standing, after)]
+    assert len(said) == 4 + BACKLOG
+    assert said[0]["params"]["data"].startswith("1 message has been dropped")
+    lists = [f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")]
+    assert [frame["method"] for frame in said[1:4]] == lists
 
 
 async def test_a_new_reader_takes_the_place_of_an_older_one() -> None:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 
+import msgspec
 import pytest
 
-from actors.compressor.messages import Compress, Policy, ReadMore
+from actors.compressor.messages import Compress, GetRecallStats, Policy, ReadMore
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.errors import PeerRestarted, PeerUnavailable
@@ -91,3 +92,28 @@ async def _die_of_it(bus: Bus, compressors: Compressors, processes: dict[str, su
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
     await call
+
+
+async def test_what_a_replica_holds_in_memory_is_found_after_the_configuration_has_fewer(
+    bus: Bus, processes: dict[str, subprocess.Popen[bytes]]
+) -> None:
+    before = Compressors(Parts(bus))
+    before.use(len(NAMES))
+    secrets = [f"{TEXT}\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE{number:03}" for number in range(8)]
+    requests = [msgspec.structs.replace(REQUEST, texts=(Blob.of(text),)) for text in secrets]
+    keys = [(await before.compress(request, 20)).keys[0] for request in requests]
+    assert (await bus.ask(GetRecallStats(), timeout=20, actor=NAMES[0])).in_memory < len(secrets)
+
+    # Whoever was there before the change, and whoever came after it, as the gateway of a client that reconnects does.
+    before.use(1)
+    for compressors in (before, Compressors(Parts(bus))):
+        assert compressors.names == NAMES[:1]
+        pages = [await compressors.page(ReadMore(key=key), 20) for key in keys]
+        assert [page.total for page in pages] == [len(text) for text in secrets]
+
+    for name in NAMES[1:]:
+        processes[name].kill()
+        processes[name].wait()
+    gone = [(await before.page(ReadMore(key=key), 20)).is_unknown for key in keys]
+    assert any(gone)
+    assert not all(gone)

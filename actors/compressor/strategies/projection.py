@@ -284,7 +284,8 @@ class Projection:
             others: Iterator[int] = (at for at in range(len(found)) if at not in whole)
             if listed < left:
                 others = self._listed(others, listed, [at for at in survey.alarms if at not in whole])
-            rest = self._table(mark, names, self._rows((found[at] for at in others), listed, columns), survey.same)
+            rows = self._rows((found[at] for at in others), listed, columns, noun == "members")
+            rest = self._table(mark, names, rows, survey.same)
         parts: list[str] = []
         gap = next((at for at in range(len(found)) if at not in whole), len(found))
         for at in sorted(whole):
@@ -319,12 +320,13 @@ class Projection:
             parts.append('"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]")
         return "{" + ",".join(parts) + "}"
 
-    def _rows(self, records: Iterator[sets.Record], total: int, columns: list[str]) -> list[list[str]]:
+    def _rows(self, records: Iterator[sets.Record], total: int, columns: list[str], keyed: bool) -> list[list[str]]:
         """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
         before = self.spent
-        # A listing has rows, so what tells records apart is not cut.
+        # A listing has rows, so what tells records apart is not cut: names, and without these and keys the first text.
         wanted = [
-            (name, _IDENTITY_FLOOR if not at or self.known.name(name)[1] else 0) for at, name in enumerate(columns)
+            (name, _IDENTITY_FLOOR if (not at and not keyed) or self.known.name(name)[1] else 0)
+            for at, name in enumerate(columns)
         ]
         rows = [self._row(record, wanted) for record in islice(records, _FIRST_ROWS)]
         mean = (self.spent - before) / max(1, len(rows))

@@ -55,6 +55,8 @@ _MOST_REPETITION = 12
 _TEXT_RUNG, _IDENTITY_RUNGS = 4, 11
 _MOST_OF = 0.5
 _HEADS = (40, 20, 10, 5)
+_LISTING_SHARE = 1.6
+"""Of the soft target, with the fields of all records: they say more than whole ones do."""
 _RICH = (160, 80, 40, 20, 10, 5, 2)
 
 _PRUNING = tuple(
@@ -102,7 +104,8 @@ def listing(task: Task, data: bytes) -> Draft | None:
         nested = drafts.first(_NESTED, task.soft) or drafts.first(reversed(_NESTED), task.budget)
         if nested is not None:
             return drafts.filled(nested, [replace(nested, rich=count) for count in _RICH], task.soft)
-    best = drafts.first(_LISTING[:_IDENTITY_RUNGS], task.soft)
+    wide = task.budget.capped(task.soft.scaled(_LISTING_SHARE))
+    best = drafts.first(_LISTING[:_IDENTITY_RUNGS], wide)
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
     best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
     if best is None:

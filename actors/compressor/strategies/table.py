@@ -22,6 +22,7 @@ _COLUMNS_SHARE = 1.4
 """Of the soft target, with the columns of all rows: they say more than rows do."""
 _MOST_COLUMNS = 4
 _LONGEST_NAME, _LONGEST_HEADER = 48, 40
+_IN_LINE = 10
 _DISTINCT = 0.3
 """Fewest values that differ, of all rows, in a column that tells them apart."""
 
@@ -72,17 +73,25 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
 
 
 def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) -> tuple[str, list[str]]:
-    """The columns that tell rows apart, of all rows, as many as fit the room, and their names."""
+    """The columns that tell rows apart, of all rows, as many as fit the room, and their names.
+
+    A running number says nothing on its own: it names every tenth row. A measure is not listed in the place of a name
+    that has no room.
+    """
+    counting = next((at for at, values in enumerate(columns) if at not in few and _counting(values)), None)
     best = ""
     chosen: list[int] = []
+    short = False
     for at in _ranked(grid.header, columns, few):
-        # A name says more than a running number, if only one of them has room.
-        running = len(chosen) == 1 and _counting(columns[chosen[0]]) and _words(columns[at])
-        for names in (sorted([*chosen, at]), [at]) if running else (sorted([*chosen, at]),):
-            text = _listed(grid.header, columns, names)
-            if room.fits(text):
-                best, chosen = text, names
-                break
+        if at == counting:
+            continue
+        if short and not columns[at][0][:1].isalpha():
+            break
+        text = _listed(grid.header, columns, sorted([*chosen, at]), counting)
+        if room.fits(text):
+            best, chosen = text, sorted([*chosen, at])
+        else:
+            short = True
         if len(chosen) == _MOST_COLUMNS:
             break
     return best, [grid.header[at][:_LONGEST_HEADER] for at in chosen]
@@ -103,11 +112,6 @@ def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[
     return [at for _, _, at in sorted(found)]
 
 
-def _words(values: list[str]) -> bool:
-    """Whether a column has a name of some words for each row."""
-    return len(set(values)) == len(values) and all(value[:1].isalpha() and " " in value for value in values[:5])
-
-
 def _counting(values: list[str]) -> bool:
     """Whether a column only numbers its rows."""
     return all(value.isdecimal() for value in values) and [int(value) for value in values] == list(
@@ -115,7 +119,8 @@ def _counting(values: list[str]) -> bool:
     )
 
 
-def _listed(header: list[str], columns: list[list[str]], chosen: list[int]) -> str:
+def _listed(header: list[str], columns: list[list[str]], chosen: list[int], counting: int | None) -> str:
+    """The chosen columns of all rows; ten rows in a line that a running number begins, where there is one."""
     names = ", ".join(header[at][:_LONGEST_HEADER] for at in chosen)
     if len(chosen) == 1:
         cells = columns[chosen[0]]
@@ -123,4 +128,9 @@ def _listed(header: list[str], columns: list[list[str]], chosen: list[int]) -> s
     else:
         cells = [", ".join(row) for row in zip(*(columns[at] for at in chosen), strict=True)]
         joint = "; "
-    return f"\n[{names} of all rows: {joint.join(cells)}]"
+    if counting is None:
+        return f"\n[{names} of all rows: {joint.join(cells)}]"
+    first = columns[counting]
+    lines = [f"{first[at]}: {joint.join(cells[at : at + _IN_LINE])}" for at in range(0, len(cells), _IN_LINE)]
+    by = header[counting][:_LONGEST_HEADER]
+    return f"\n[{names} of all rows, {_IN_LINE} in a line from each {by}:\n" + "\n".join(lines) + "]"

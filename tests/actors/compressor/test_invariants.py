@@ -101,7 +101,7 @@ def kept_units(kind: str, out: str) -> int:
         return len(set(re.findall(r"\"message \d+", out)))
     if kind == "history":
         return len(re.findall(r"\(\d+\)$", out, re.M))
-    said = re.search(r"\[shortened: (\d+) of (\d+) (?:lines|rows)(, the others by name)?", out)
+    said = re.search(r"\[shortened: (\d+) of (\d+) (?:lines|rows)(, the others by )?", out)
     if said is None:
         return 1_000_000
     return int(said[1]) + (int(said[2]) if said[3] else 0)

@@ -185,14 +185,14 @@ def test_every_grep_line_carries_its_own_text_and_gaps_are_listed() -> None:
 
 
 def test_paths_are_grouped_by_directory() -> None:
-    found = [f"/srv/data/part{at // 20}/file_{at}.bin" for at in range(700)]
+    found = [f"/srv/data/part{at // 20}/file_{at}.bin" for at in range(500)]
     out = shortened("\n".join(found))
-    assert "all 700 paths, each directory once" in out
+    assert "all 500 paths, each directory once" in out
     assert "/srv/data/part3/: file_60.bin file_61.bin " in out
-    many = "\n".join(f"/srv/data/part{at // 20}/file_{at}.bin" for at in range(6000))
+    many = "\n".join(f"/srv/data/part{at // 20}/file_{at}.bin" for at in range(5000))
     out = shortened(many, query="file_4321")
     assert out.startswith("/srv/data/part216/file_4321.bin\n")
-    assert "/srv/data/part299/ (20 entries)" in out
+    assert "/srv/data/part249/ (20 entries)" in out
 
 
 def test_a_log_keeps_its_needles_ends_and_shape_counts() -> None:

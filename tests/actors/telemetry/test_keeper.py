@@ -179,3 +179,22 @@ def test_nothing_is_deleted_from_the_record_before_a_rebuilt_store_has_it(journa
     assert keeper.store == "failed"
     assert small.extents[: len(before)] == before
     small.close()
+
+
+@pytest.mark.parametrize("room", [0, 5_000, 20_000])
+def test_a_store_that_a_full_disk_kept_from_being_made_is_made_as_soon_as_there_is_room(
+    keeper: Keeper, journal: Journal, path: Path, room: int
+) -> None:
+    journal.append(lines(*calls(5)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        for _ in range(2):
+            keeper.load()
+            assert keeper.store == "failed"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    keeper.load()
+    assert (keeper.store, keeper.store_error, keeper.faults) == ("ready", "", [])
+    assert report(path)["calls"] == 5
+    assert sorted(found.name for found in path.parent.iterdir()) == ["analytics.duckdb", "events"]
