@@ -21,6 +21,8 @@ MAX_UNSENT_BYTES = 64 * 1024 * 1024
 """What may wait for a child that does not read its stdin."""
 EDGE_BYTES = 4_096
 """Kept from both ends of a line that is too long, to find the id in."""
+LONGEST_WORDS = 300
+"""Characters of a child's last line in a message."""
 LAST_OUTPUT_SECONDS = 0.2
 """After a child's exit, or the end of its reading, for what it has written to arrive."""
 
@@ -63,8 +65,10 @@ class RpcPeer(Rpc, ChildProtocol):
         on_notification: OnNotification | None,
         on_request: OnRequest | None,
         on_stderr: Callable[[bytes], None] | None,
+        shown_by: str,
     ) -> None:
         super().__init__(name, on_notification, on_request)
+        self._shown_by = shown_by
         self.stderr_tail = b""
         self.child: Child
         self._max_line = max_line
@@ -87,6 +91,7 @@ class RpcPeer(Rpc, ChildProtocol):
         on_notification: OnNotification | None = None,
         on_request: OnRequest | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
+        shown_by: str = "mms logs upstream",
     ) -> RpcPeer:
         """Starts the child.
 
@@ -94,6 +99,7 @@ class RpcPeer(Rpc, ChildProtocol):
             env: its whole environment (see `bus.child.environment`).
             group_dir: where its process group is written down.
             on_stderr: called with what the child writes on stderr.
+            shown_by: the command that shows what it has written there; empty: its last line belongs to `end_text`.
 
         Raises:
             OSError: it cannot be started.
@@ -104,6 +110,7 @@ class RpcPeer(Rpc, ChildProtocol):
             on_notification=on_notification,
             on_request=on_request,
             on_stderr=on_stderr,
+            shown_by=shown_by,
         )
         peer.child = await spawn(peer, argv, env=env, cwd=cwd, records=group_dir)
         peer.pid = peer.child.pid
@@ -120,7 +127,9 @@ class RpcPeer(Rpc, ChildProtocol):
         closed = "input" if self.deaf else "output"
         text = f"it closed its {closed}" if code is None else f"it exited with code {code}"
         tail = self.stderr_tail.decode("utf-8", "replace").strip()
-        return f"{text}; its last words are in `mms logs upstream`" if tail else text
+        if not tail:
+            return text
+        return f"{text}; its last words are in `{self._shown_by}`" if self._shown_by else f"{text}: {_last_line(tail)}"
 
     # What the event loop calls.
 
@@ -187,3 +196,9 @@ class RpcPeer(Rpc, ChildProtocol):
         if self._stdin.get_write_buffer_size() > MAX_UNSENT_BYTES:
             raise Busy(f"{self.name} does not read its input")
         self._stdin.write(frame)
+
+
+def _last_line(text: str) -> str:
+    """What a program that gives up says last, without what could steer a terminal."""
+    line = text.rsplit("\n", 1)[-1].strip()
+    return "".join(character if character.isprintable() else " " for character in line)[:LONGEST_WORDS]

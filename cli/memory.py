@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from cli.asking import ASK_SECONDS, START_SECONDS, on_cluster
 from cli.context import current_place
 from cli.memory_import import Import, Taken, notes_in
 from cli.output import Answer, Failure, answers, count, is_terminal, printable, read_input, table
+from config.notes import LARGEST_FILE
 
 TITLE_CHARS = 60
 PREVIEW_CHARS = 100
@@ -103,11 +105,21 @@ def list_notes() -> Answer:
         for path in paths
     ]
     rows = [(note["file"], note["title"], _day(paths[number])) for number, note in enumerate(notes)]
+    large = [str(path.relative_to(folder)) for path in paths if path.stat().st_size > LARGEST_FILE]
     return Answer(
-        data={"folder": str(folder), "notes": notes},
+        data={"folder": str(folder), "notes": notes, "too_large": large},
         text=table(("FILE", "TITLE", "CHANGED"), rows) if rows else "",
-        talk="" if rows else f"There are no notes in {folder}; `mms memory add` makes one.",
+        talk=_about_notes(folder, rows, large),
     )
+
+
+def _about_notes(folder: Path, rows: Sequence[object], large: Sequence[str]) -> str:
+    if not rows:
+        return f"There are no notes in {folder}; `mms memory add` makes one."
+    if not large:
+        return ""
+    more = f" and {len(large) - SKIPPED_SHOWN} more" if len(large) > SKIPPED_SHOWN else ""
+    return printable(f"Over 1 MB, so not searched: {', '.join(large[:SKIPPED_SHOWN])}{more}. Split them.")
 
 
 @memory.command("import")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from actors.compressor import jsontext
+from actors.compressor.labelled import written_out
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
@@ -28,6 +29,7 @@ class Kind(Enum):
     TABLE = "table"
     PATHS = "paths"
     CONFIG = "config"
+    RECORDS = "records"
     MARKDOWN = "markdown"
     CODE = "code"
     PROSE = "prose"
@@ -53,6 +55,18 @@ _REPORT = re.compile(
     r"|(?:not )?ok \d+|--- (?:PASS|FAIL)"
     r"|test \S+ \.\.\. (?:ok|FAILED)|\s*(?:✓|✔|✕|✗|×) |(?:PASS|FAIL)[ :]|Traceback \(most recent call last\)|E   )"
 )
+_WRITTEN = re.compile(
+    r"\[ *\d{1,7}\.\d{3,6}\] \S|\[[A-Z]{3,10}\] \S|#\d{1,3} (?:\d+\.\d+ |\[|[A-Z]{4,})|==\d+==(?: |$)|> Task :"
+    r"|npm (?:ERR!|WARN|error|warn|http|verb|sill|info) |\[(?:\d{1,3}%|\d+/\d+)\] \S"
+    r"|(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]+ )?(?:[a-z_]\w*\(.*\) += (?:-?\d|\?)|[-+]{3} .* [-+]{3}$|<\.\.\. \w+ resumed)"
+    r"|(?:Get|Hit|Ign|Fetched|Selecting|Preparing|Unpacking|Setting up):?\d* \S"
+    r"|(?:ok|changed|skipping|fatal|failed|included): \[|(?:TASK|PLAY|RUNNING HANDLER) \["
+    r"|(?:Collecting|Downloading|Requirement already satisfied:?) \S"
+    r"|\S+: (?:Creating|Reading|Refreshing state|Still creating|Creation complete|Modifying|Destroying)\b"
+)
+"""How lines of a program begin that writes no time: kernel, console, build, system calls, installer."""
+_COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
+_MOST_SERVICES = 40
 _HEADING = re.compile(r"^#{2,6} [^\s#=-]", re.M)
 _MARKDOWN = re.compile(
     r"^(?:#{2,6} \S|[*+-] \S|\s+[+-] \S|\s*\d+\. \S|```|> |\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
@@ -145,6 +159,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.LOG
     if sum(1 for line in lines if _FRAME.match(line)) >= 0.4 * count:
         return Kind.LOG
+    if sum(1 for line in lines if _WRITTEN.match(line)) >= 0.6 * count or _composed(lines):
+        return Kind.LOG
     if count >= 20 and "  # " in sample and len(_PLAN.findall(sample)) * 40 >= count:
         return Kind.CONFIG
     if count >= 20 and sum(1 for line in lines if "/" in line and _PATH.fullmatch(line)) >= 0.8 * count:
@@ -153,6 +169,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.TABLE
     if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and any(map(_SECTION.match, lines)):
         return Kind.CONFIG
+    if written_out(lines):
+        return Kind.RECORDS
     code = sum(1 for line in lines if _CODE.match(line)) / count
     headings = 0
     if "# " in sample:
@@ -163,6 +181,13 @@ def _by_lines(text: str, head: str) -> Kind:
     if headings >= 2 or marks >= 0.15:
         return Kind.MARKDOWN
     return Kind.PROSE
+
+
+def _composed(lines: list[str]) -> bool:
+    """Whether several services take turns, each line behind the name of one."""
+    if sum(1 for line in lines if _COMPOSED.match(line)) < 0.9 * len(lines):
+        return False
+    return 1 < len({line.split("|", 1)[0].strip() for line in lines}) <= min(_MOST_SERVICES, len(lines) // 4)
 
 
 def looks_like_html(text: str) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.trouble import trouble
 from actors.compressor.units import Units
 
 _CUES = (
@@ -62,13 +63,14 @@ def settings(units: Units) -> list[int]:
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it
         elif index + 1 < len(lines) and depths[index + 1] > depth:
-            found[index] = (SALIENT + 1 if depth <= 4 else USEFUL) if own else NOISE + 1
+            # A term that hangs over its explanation, as in manuals, opens one too, however deep.
+            found[index] = (SALIENT + 1 if depth <= 4 or _first(units, index) else USEFUL) if own else NOISE + 1
         elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
             found[index] = SALIENT
         elif first in ("#", ";", "/") and _COMMENT.match(words):
             found[index] = NOISE + 1
-    for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
-        found[index] = max(found[index], rank if rank > NOISE else found[index])
+    for index, rank in trouble(units).items():
+        found[index] = max(found[index], rank)
     for index in [*ranks.summaries(units), *cues(units)]:
         found[index] = max(found[index], SALIENT + 1)
     return ranks.ends(found, 2, 2)
@@ -79,7 +81,7 @@ def prose(units: Units) -> list[int]:
     if indented(units):
         return settings(units)
     found = [FILLER] * len(units)
-    for index, rank in ranks.alarms(units, ranks.shapes_of(units)).items():
+    for index, rank in trouble(units).items():
         found[index] = min(rank, SALIENT)
     for index in range(1, len(units)):
         if found[index] == FILLER and _first(units, index):

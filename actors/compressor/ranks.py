@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -29,7 +28,8 @@ _SEVERE = re.compile(
     r"|\b[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? [1-9]|Segmentation fault|^not ok |\" 5\d\d (?:\d|-)|panicked at"
     r"|\b(?:error|err|exception|fatal|failure|panic)(?:_?(?:message|msg|code))?[\"']?\s?[:=]\s?[\"']?"
     r"(?!null|none|false|nil|0|[\"'\s,}]|<nil>)\w"
-    r"|\bstatus=(?:[1-9]\d*/|fail)|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
+    r"|\b(?:on|by|with) signal:? [1-9]|\bstatus=(?:[1-9]\d*/|fail)"
+    r"|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
     r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
     r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
 )
@@ -37,7 +37,7 @@ _DETAIL = re.compile(
     r"^\s*[-+>|E]?\s*(?:Expected|Received|expected|received|actual|Actual|got|want|left|right)\b[^:]{0,20}: ?\S"
 )
 _WARNING = re.compile(r"\b(?:WARN|WARNING|warning|Warning|deprecated|level=warn)")
-_QUIET = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|PASSED|level=(?:info|debug)|ok)\b|^[ID]\d{4} ")
+_QUIET = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|PASSED|level=(?:info|debug)|(?<!not )ok)\b|^[ID]\d{4} ")
 _SUMMARY = re.compile(
     r"^=+ .{1,200} =+$|\b\d+ (?:passed|failed|tests?|errors?|warnings?|skipped)\b|^(?:Tests|Test Suites"
     r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
@@ -51,7 +51,6 @@ _SUMMARY_WORDS = (
     "result", "summary", "build", "fail", "ok ", "pass", "# ",
 )  # fmt: skip
 _LEVEL = re.compile(r"\b(?:FATAL|ERROR|FAILED|CRITICAL)\b")
-_NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
 _SIGNATURE = re.compile(
     r"^\s*(?:(?:async )?def \w+|class \w+|(?:export )?(?:default )?(?:abstract )?(?:async )?(?:function\b"
     r"|class \w|interface \w|enum \w|namespace \w)"
@@ -81,7 +80,8 @@ _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
-_TRACE_LINES = 40
+_FEW_ALARMS, _MOST_ALARMS = 8, 0.04
+"""Units with a word of trouble up to which it stands out: so many, and this share of all."""
 
 
 def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
@@ -150,36 +150,6 @@ def _automaton(words: tuple[str, ...]) -> tuple[re2._Regexp, tuple[str, ...]]:
     """A pattern for those of the words that are ASCII, and the others."""
     plain = b"|".join(re.escape(word).encode() for word in words if word.isascii())
     return re2.compile(plain), tuple(word for word in words if not word.isascii())
-
-
-def log(units: Units) -> list[int]:
-    """Trouble and the trace behind it, summaries, both ends, then one of each shape of line."""
-    ranks = [FILLER] * len(units)
-    shapes = shapes_of(units)
-    counts = Counter(shapes)
-    seen: Counter[bytes] = Counter()
-    found = alarms(units, shapes)
-    for index, rank in found.items():
-        shape = shapes[index]
-        seen[shape] += 1
-        # The hundredth line of one shape says less than the first of another.
-        ranks[index] = rank if seen[shape] <= 3 or seen[shape] == counts[shape] else min(rank, SALIENT)
-    _traces(units, ranks)
-    for index in summaries(units):
-        ranks[index] = MUST
-    fresh: set[bytes] = set()
-    for index, shape in enumerate(shapes):
-        if ranks[index] == FILLER and shape not in fresh:
-            ranks[index] = USEFUL if counts[shape] > 1 else FILLER + 1
-        fresh.add(shape)
-    return ends(ranks, 5, 8)
-
-
-def shapes_of(units: Units) -> list[bytes]:
-    """The constant part of each line: what is left without digits, hex letters and separators. Equal for lines that one
-    statement wrote."""
-    lines = units.text.encode("utf-8", "replace").translate(None, _NUMBERS).split(b"\n")
-    return [lines[number - 1] for number in units.lines]
 
 
 def grep(units: Units) -> list[int]:
@@ -261,42 +231,6 @@ def markdown(units: Units) -> list[int]:
             ranks[index] = USEFUL
             lead = False
     return ranks
-
-
-def _traces(units: Units, ranks: list[int]) -> None:
-    """Gives the lines of a stack trace the rank of the line that opens it: head and tail, not its middle; less of each
-    where there are many."""
-    many = sum(1 for index in range(len(units)) if ranks[index] == MUST and _opens_trace(units, index))
-    most = max(4, _TRACE_LINES // max(1, many // 2))
-    index = 0
-    while index < len(units):
-        if ranks[index] == MUST and "Traceback" in units.contents[index]:
-            last = index + 1
-            while last < len(units) and units.contents[last][:1] in (" ", "\t"):
-                last += 1
-            for at in range(index, min(last + 1, len(units))):
-                if at - index < most // 2 or last - at < most // 2:
-                    ranks[at] = max(ranks[at], MUST if at == last else SALIENT)
-            index = last
-        elif ranks[index] == MUST:
-            at = index + 1
-            if at < len(units) and "panicked at" in units.contents[index]:
-                ranks[at] = MUST
-            while (
-                at < len(units)
-                and at - index < min(6, most // 2 + 1)
-                and units.contents[at].lstrip().startswith(("at ", "File ", "... ", "^", "|", "-->"))
-            ):
-                ranks[at] = max(ranks[at], SALIENT)
-                at += 1
-        index += 1
-
-
-def _opens_trace(units: Units, index: int) -> bool:
-    return "Traceback" in units.contents[index] or (
-        index + 1 < len(units)
-        and units.contents[index + 1].lstrip().startswith(("at ", "goroutine ", "stack backtrace"))
-    )
 
 
 def ends(ranks: list[int], first: int, last: int) -> list[int]:

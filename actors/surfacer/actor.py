@@ -63,6 +63,7 @@ PATIENCE_SECONDS = 15.0
 _RETRY_TUNER_SECONDS = 2.0
 _TELL_SECONDS = 1.0
 _SWEEP_SECONDS = 3600.0
+_MOST_LINES, _LONGEST_LINE = 100, 500
 _LTM_KEYS = ("enabled", "ltm_mcp_transport", "ltm_mcp_command", "ltm_mcp_args", "ltm_mcp_url", "ltm_mcp_headers")
 
 
@@ -274,6 +275,7 @@ class SurfacerActor(Actor):
             memories=self._home.home / MEMORIES,
             index=self._home.state / EMBEDDED_INDEX,
             group_dir=self._home.groups,
+            on_stderr=self._embedded_says,
         )
         ltm = self._surfacer.searches.ltm = Ltm(connect, kind)
 
@@ -342,6 +344,10 @@ class SurfacerActor(Actor):
             loop.call_soon_threadsafe(self._set_aside, name)
 
         return Store(self._home.state / DATABASE, _retention(settings), on_set_aside=set_aside)
+
+    def _embedded_says(self, data: bytes) -> None:
+        for line in data.decode("utf-8", "replace").splitlines()[:_MOST_LINES]:
+            self.log.warning("embedded_ltm", says=line[:_LONGEST_LINE])
 
     async def _look_at_index(self) -> None:
         """The embedded LTM sets its index aside by itself and has nobody to tell but its log."""

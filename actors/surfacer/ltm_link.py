@@ -13,15 +13,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bus.build import VERSION
+from actors.surfacer.ltm_session import Session, begin
 from bus.child import environment
+from bus.errors import PeerUnavailable
 from bus.rpc_peer import RpcPeer
 from config.expand import expand
 from config.schema_surfacing import SurfacingSettings
 
 DEFAULT_COMMAND = "memtomem-server"
-PROTOCOL_VERSION = "2025-11-25"
-_CLIENT = {"name": "memtomem-bus", "version": VERSION}
 _INITIALIZE_SECONDS = 30.0
 _MAX_LINE = 16 * 1024 * 1024
 
@@ -49,31 +48,52 @@ class Link(Protocol):
 class StdioLink:
     """A child process that speaks MCP on its stdio. Made by `open`."""
 
-    def __init__(self, peer: RpcPeer, server: Mapping[str, Any]) -> None:
+    def __init__(self, peer: RpcPeer, session: Session) -> None:
         self._peer = peer
-        self.server = server
+        self._session = session
+        self.server = session.server
         self.closed = peer.closed
 
     @classmethod
-    async def open(cls, argv: list[str], *, env: Mapping[str, str], cwd: Path, group_dir: Path | None) -> StdioLink:
+    async def open(
+        cls,
+        argv: list[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        group_dir: Path | None,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> StdioLink:
         """Starts the child and does the handshake.
+
+        Args:
+            on_stderr: called with what it writes on stderr; of a foreign LTM that may hold queries, and is for no log.
 
         Raises:
             OSError: it cannot be started. BusError: the handshake failed.
         """
-        peer = await RpcPeer.spawn(argv, env=env, name="the LTM", cwd=str(cwd), group_dir=group_dir, max_line=_MAX_LINE)
+        peer = await RpcPeer.spawn(
+            argv,
+            env=env,
+            name="the LTM",
+            cwd=str(cwd),
+            group_dir=group_dir,
+            max_line=_MAX_LINE,
+            on_stderr=on_stderr,
+            shown_by="",
+        )
         try:
-            params = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
-            answer = await peer.request("initialize", msgspec.json.encode(params), timeout=_INITIALIZE_SECONDS)
-            peer.notify("notifications/initialized")
-        except BaseException:
+            session = await begin(peer, _INITIALIZE_SECONDS)
+        except BaseException as error:
+            is_gone = peer.closed.is_set()
             await peer.close()
+            if is_gone and isinstance(error, PeerUnavailable):
+                raise PeerUnavailable(f"{Path(argv[0]).name} gave up: {peer.end_text()}") from None
             raise
-        server = msgspec.json.decode(answer).get("serverInfo")
-        return cls(peer, server if isinstance(server, dict) else {})
+        return cls(peer, session)
 
     async def request(self, method: str, params: bytes, timeout: float) -> bytes:
-        return await self._peer.request(method, params, timeout=timeout)
+        return await self._peer.request(method, self._session.params(params), timeout=timeout)
 
     async def close(self) -> None:
         await self._peer.close()
@@ -86,6 +106,7 @@ def connector(
     index: Path,
     group_dir: Path | None,
     env: Mapping[str, str] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
 ) -> tuple[str, Callable[[], Awaitable[Link]]]:
     """What the LTM of these settings is called, and how to connect to it.
 
@@ -94,6 +115,7 @@ def connector(
     Args:
         memories: folder of the embedded LTM's notes; index: its index file.
         env: the environment that PATH and the LTM's own variables are read from (`os.environ` when `None`).
+        on_stderr: called with what the embedded LTM writes on stderr.
     """
     env = os.environ if env is None else env
     if settings.ltm_mcp_transport != "stdio":
@@ -117,7 +139,9 @@ def connector(
             "--index",
             str(index),
         ]
-        return "embedded", lambda: StdioLink.open(argv, env=child_env, cwd=cwd, group_dir=group_dir)
+        return "embedded", lambda: StdioLink.open(
+            argv, env=child_env, cwd=cwd, group_dir=group_dir, on_stderr=on_stderr
+        )
 
     def start() -> Awaitable[Link]:
         own = _expanded(settings, env)

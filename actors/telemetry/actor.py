@@ -216,9 +216,11 @@ class TelemetryActor(Actor):
 
     @handles(LabelSelection)
     async def label_selection(self, request: LabelSelection, context: Context) -> None:
+        ranker = await asyncio.to_thread(self._selections.ranker_of, request.selection_id)
         write = partial(
             self._selections.label,
             request.selection_id,
+            ranker,
             user_corrected=request.user_corrected,
             operator_override=request.operator_override,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,38 +114,48 @@ class SelectionLog:
             except OSError:
                 self.write_errors += left
 
-    def label(self, selection_id: str, *, user_corrected: bool, operator_override: bool) -> None:
-        """Writes a label and has it on the disk before it returns. Raises as `LabelSelection`."""
+    def ranker_of(self, selection_id: str) -> str:
+        """The cohort of a selection in the log or a rotated one. Reads all of them, so it is for a thread of its own.
+
+        Raises:
+            Refused: the log is off, or the selection is in none. StateError: a log cannot be read.
+        """
         if not self.settings.enabled:
             raise Refused("the selection log is off; set proxy.selection_telemetry.enabled")
+        mark = selection_id.encode("utf-8", "replace")
         try:
-            ranker = self._ranker_of(selection_id)
-            if ranker is None:
-                raise Refused(
-                    f"no selection {selection_id[:64]!r} is in {self.path} or a rotated one; take one from there"
-                )
-            label = SelectionLabel(
-                selection_id=selection_id,
-                user_corrected=user_corrected,
-                operator_override=operator_override,
-                ranker_version=ranker,
-            )
+            with ExitStack() as opened:
+                files = []
+                for path in (self.path, *self.backups):  # all at once: they may be rotated meanwhile
+                    with suppress(FileNotFoundError):
+                        files.append(opened.enter_context(path.open("rb")))
+                for file in files:
+                    for line in file:
+                        with suppress(msgspec.MsgspecError):
+                            if mark in line and (event := _selection.decode(line)).selection_id == selection_id:
+                                return event.ranker_version
+        except OSError as error:
+            raise StateError(f"the selection log {self.path} cannot be read: {error.strerror}") from None
+        raise Refused(f"no selection {selection_id[:64]!r} is in {self.path} or a rotated one; take one from there")
+
+    def label(self, selection_id: str, ranker: str, *, user_corrected: bool, operator_override: bool) -> None:
+        """Writes a label and has it on the disk before it returns.
+
+        Raises:
+            StateError: it cannot be written.
+        """
+        label = SelectionLabel(
+            selection_id=selection_id,
+            user_corrected=user_corrected,
+            operator_override=operator_override,
+            ranker_version=ranker,
+        )
+        try:
             self._write(_encoder.encode(label) + b"\n", sync=True)
         except OSError as error:
             self.write_errors += 1
             raise StateError(f"the selection log {self.path} cannot be written: {error.strerror}") from None
         self.written += 1
-
-    def _ranker_of(self, selection_id: str) -> str | None:
-        """The cohort of a selection in the log or a rotated one; `None` when it is in none."""
-        mark = selection_id.encode("utf-8", "replace")
-        for path in (self.path, *self.backups):
-            with suppress(FileNotFoundError), path.open("rb") as file:
-                for line in file:
-                    with suppress(msgspec.MsgspecError):
-                        if mark in line and (event := _selection.decode(line)).selection_id == selection_id:
-                            return event.ranker_version
-        return None
 
     def _parts(self, lines: list[bytes]) -> Iterator[list[bytes]]:
         """The lines in portions of `max_bytes` at most; a pair that came together stays together, whatever its size."""

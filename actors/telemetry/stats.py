@@ -51,9 +51,9 @@ def report(
 
     `savings`: `calls` = `live` + `cached` + `failed`, `surfaced`, `degraded`, `sessions`; `original_…`, `delivered_…`
         and `saved_chars`, the same in `…_tokens`, `memory_tokens` (those of memories, in delivered), `saved_ratio` (of
-        tokens); saved = original − delivered and may be below 0 where memories were added to small responses. `latency_ms` and `own_ms` (all but the upstream, of
-        answered calls): `{p50, p95, p99}` or null. `errors`: category → calls. `strategies`: list of `{strategy, calls,
-        …_tokens}`.
+        tokens); saved = original − delivered and may be below 0 where memories were added to small responses.
+        `latency_ms` and `own_ms` (all but the upstream, of answered calls): `{p50, p95, p99}` or null. `errors`:
+        category → calls. `strategies`: list of `{strategy, calls, …_tokens}`.
         `by`, `groups_total` (0 without `groups`), `groups`: the first `limit` of `{key, calls, live, …, saved_ratio,
         latency_ms}`, most saved tokens first, days newest first. `recent`: the newest `limit` of `{ts, tool, ok,
         error, cached, strategy, original_chars, delivered_chars, surfacing, total_ms}`. `first_ts`, `last_ts`.

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from actors.upstream.back_channel import explained, refusal
 from actors.upstream.era import Dialect
 from actors.upstream.messages import Progress, ResponseTooLarge, UpstreamInvalid, UpstreamTimeout
+from actors.upstream.sessions import ASKABLE
 from bus import jsonrpc
 from bus.errors import DeadlineExceeded
 from bus.rpc import Rpc, RpcError, TooLarge
@@ -48,13 +50,17 @@ def tool_params(params: bytes, tool: str) -> bytes:
 class Calls:
     """The requests in flight with the server called `name`.
 
+    Args:
+        shared: several clients are behind them.
+
     Attributes:
         questions: requests of the server that a person or a model is answering at the moment.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, shared: bool) -> None:
         self.questions = 0
         self._name = name
+        self._shared = shared
         self._tokens = itertools.count(1)
         self._progress: dict[int, Callable[[bytes], None]] = {}
 
@@ -97,7 +103,7 @@ class Calls:
         if token:
             self._progress[token] = relay
         try:
-            return await future, None
+            return self._explained(await future, failed=False), None
         except DeadlineExceeded:
             peer.cancel(number, "no answer in time")
             seconds = f"{timeout:g} s" if loop.time() < ask.deadline else "the call's overall deadline"
@@ -109,7 +115,7 @@ class Calls:
         except RpcError as error:
             if not error.raw:
                 raise UpstreamInvalid(f"upstream {self._name}, {ask.label}: {error.message}") from None
-            return None, error.raw
+            return None, self._explained(error.raw, failed=True)
         except asyncio.CancelledError:
             peer.cancel(number, "the client cancelled the call")
             raise
@@ -118,12 +124,18 @@ class Calls:
             if token:
                 self._progress.pop(token, None)
 
-    def asked(self, answer: asyncio.Future[bytes] | None) -> asyncio.Future[bytes] | None:
-        """Counts a question of the server for as long as it is open."""
+    def asked(self, method: str, answer: asyncio.Future[bytes] | None) -> asyncio.Future[bytes] | None:
+        """Counts a question of the server for as long as it is open, and says why nobody can be asked."""
         if answer is not None:
             self.questions += 1
             answer.add_done_callback(self._answered)
+        elif self._shared and method in ASKABLE:
+            answer = asyncio.get_running_loop().create_future()
+            answer.set_exception(RpcError("nobody can be asked", raw=refusal(self._name, method)))
         return answer
+
+    def _explained(self, answer: bytes, *, failed: bool) -> bytes:
+        return explained(answer, self._name, failed=failed) if self._shared else answer
 
     def _answered(self, _answer: asyncio.Future[bytes]) -> None:
         self.questions -= 1

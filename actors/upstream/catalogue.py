@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -28,6 +27,7 @@ from config.schema_upstream import UpstreamSettings
 
 GONE_AFTER_SECONDS = 60.0
 """A server that is away longer than this loses its place in the catalogue until it is back."""
+GONE_MARGIN_SECONDS = 0.1
 DEBOUNCE_SECONDS = 0.05
 
 
@@ -69,6 +69,8 @@ class CatalogueKeeper:
         self._published = asyncio.Event()
         self._news = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._gone_timer: asyncio.TimerHandle | None = None
+        self._stopped = False
         self._starting: asyncio.Task[None] | None = None
         self._quiet = False
 
@@ -81,8 +83,10 @@ class CatalogueKeeper:
         self._starting = asyncio.get_running_loop().create_task(self._publish_first(), name="first-catalogue")
 
     async def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stopped = True
+        for timer in (self._timer, self._gone_timer):
+            if timer is not None:
+                timer.cancel()
         if self._starting is not None:
             await end((self._starting,))
         await asyncio.gather(self._eligibility.stop(), self._kept.close())
@@ -115,7 +119,7 @@ class CatalogueKeeper:
 
     def changed(self) -> None:
         """Something happened: the catalogue follows, once for many changes at a time."""
-        if self._timer is None:
+        if self._timer is None and not self._stopped:
             self._timer = asyncio.get_running_loop().call_later(DEBOUNCE_SECONDS, self._rebuild)
 
     async def first(self) -> Catalogue:
@@ -182,26 +186,36 @@ class CatalogueKeeper:
     def _expose(self) -> tuple[list[ToolEntry], list[Withheld]]:
         discovered: list[Discovered] = []
         gone: list[Withheld] = []
+        soon: list[float] = []
         for server in self._servers().values():
-            away = server.state in ("failed", "reconnecting") and time.time() - server.since > GONE_AFTER_SECONDS
+            away = server.standing.away_seconds
             for raw in server.tools:
                 tool = tool_name(raw)
-                if away:
+                if away > GONE_AFTER_SECONDS:
                     detail = f"upstream {server.name} is down"
                     gone.append(Withheld(server=server.name, tool=tool, reason="disconnected", detail=detail))
                 else:
                     ruling = self._eligibility.rule(server.name, tool)
                     rules = rules_of(self.settings, self.health, ruling, server.name, tool)
                     discovered.append(Discovered(server.name, server.settings.prefix, raw, rules))
-            if server.state == "failed" and not away:
-                self._look_again(server)
+            if 0 < away <= GONE_AFTER_SECONDS:
+                soon.append(GONE_AFTER_SECONDS - away)
+        self._look_again(soon)
         entries, withheld = expose(discovered, self._name_limit)
         return entries, withheld + gone
 
-    def _look_again(self, server: Server) -> None:
-        """A server that stays away changes nothing that would announce itself; look when its time is over."""
-        delay = GONE_AFTER_SECONDS - (time.time() - server.since) + 1
-        asyncio.get_running_loop().call_later(delay, self.changed)
+    def _look_again(self, soon: list[float]) -> None:
+        """A server that stays away changes nothing that would announce itself; look when the first one's time is over.
+
+        Args:
+            soon: seconds until then, of each that is away.
+        """
+        if self._gone_timer is not None:
+            self._gone_timer.cancel()
+        self._gone_timer = None
+        if soon and not self._stopped:
+            delay = min(soon) + GONE_MARGIN_SECONDS
+            self._gone_timer = asyncio.get_running_loop().call_later(delay, self.changed)
 
     def _states(self, entries: Iterable[ToolEntry]) -> tuple[ServerState, ...]:
         counts: dict[str, int] = {}

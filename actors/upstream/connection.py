@@ -26,6 +26,7 @@ from actors.upstream.opening import in_one_line, open_peer
 from actors.upstream.pulse import Pulse
 from actors.upstream.relisting import Relisting
 from actors.upstream.resting import Resting
+from actors.upstream.standing import Standing
 from actors.upstream.stderr_log import StderrLog
 from bus.errors import BusError, Busy, PeerUnavailable
 from bus.log import Log
@@ -81,8 +82,7 @@ class Server:
         self.instructions = kept.instructions if kept else ""
         self.knows_tools = kept is not None
         self.probes = kept is None or kept.probes
-        self.state: ServerStateName = "starting"
-        self.since = time.time()
+        self.standing = Standing()
         self._place = place
         self._max_bytes = max_bytes
         self._log = log
@@ -92,29 +92,30 @@ class Server:
         self._prefers_handshake = prefers_handshake
         self._cwd = cwd
         self._leaves = leaves
-        self._calls = Calls(name)
+        self._calls = Calls(name, shared=settings.session == "shared")
         self._resting = Resting(name, lambda: self.settings, on_rest)
         self._pulse = Pulse()
-        self._changed = asyncio.Event()
         self._hurry = asyncio.Event()
         self._peer: Rpc | None = None
         self._ending: asyncio.Task[None] | None = None
         self._session: handshake.Session | None = None
         self._conversation: Conversation | None = None
         self._offers: dict[Kind, list[bytes]] = {}
-        self._error = ""
-        self._error_type = ""
         self._restarts = 0
         self._junk_before = 0
         self._stderr_before = 0
         self._forgiven = False
-        self._relisting = Relisting(self.relist)
+        self._relisting = Relisting(self._finds_other_tools)
         self._life = asyncio.get_running_loop().create_task(self._live(), name=f"upstream-{name}")
 
     @property
     def serves(self) -> bool:
         """Whether its clients can use it at this moment."""
         return self.conversation is not None or (self._leaves and self.state == "ready")
+
+    @property
+    def state(self) -> ServerStateName:
+        return self.standing.state
 
     @property
     def settled(self) -> bool:
@@ -133,9 +134,9 @@ class Server:
             prefix=self.settings.prefix,
             state=self.state,
             transport=self.settings.transport,
-            error=self._error,
-            error_type=self._error_type,
-            since=self.since,
+            error=self.standing.error,
+            error_type=self.standing.error_type,
+            since=self.standing.since,
             discovered=len(self.tools),
             exposed=exposed,
             restarts=self._restarts,
@@ -202,7 +203,7 @@ class Server:
             return self._offers.get(kind, [])
         if self.state != "ready":
             loop = asyncio.get_running_loop()
-            left = FIRST_LISTS_SECONDS - (time.time() - self.since)
+            left = FIRST_LISTS_SECONDS - self.standing.age
             deadline = min(deadline, loop.time() + max(0.0, left))
         talk = await self._connected(deadline)
         entries, warnings = await talk.list(kind, self.settings.call_timeout_seconds, capabilities)
@@ -240,8 +241,8 @@ class Server:
 
     async def stop(self) -> None:
         """Ends the server and everything it has started."""
-        self.state, self._error = "failed", "it was stopped, since its configuration has changed; call again"
-        self._changed.set()  # nobody shall wait for it to come back
+        # Nobody shall wait for it to come back.
+        self.standing.become("failed", error="it was stopped, since its configuration has changed; call again")
         await end((self._life, *self._relisting.stop()))
         if self._ending is not None:
             await self._ending
@@ -255,12 +256,12 @@ class Server:
             if talk is not None:
                 return talk
             if self.state == "failed":
-                raise UpstreamUnavailable(f"upstream {self.name} is not available: {self._error}")
+                raise UpstreamUnavailable(f"upstream {self.name} is not available: {self.standing.error}")
             try:
                 async with asyncio.timeout_at(wait_until):
-                    await self._changed.wait()
+                    await self.standing.change()
             except TimeoutError:
-                why = self._error or "no answer yet"
+                why = self.standing.error or "no answer yet"
                 raise UpstreamUnavailable(f"upstream {self.name} is still {self.state} ({why})") from None
 
     async def _live(self) -> None:
@@ -283,15 +284,13 @@ class Server:
                 self._become("failed", error=in_one_line(error, self.settings), error_type=type(error).__name__)
             except Exception as error:  # a fault of ours must not leave the server "starting" for ever
                 delay = self._next_delay(delay)
-                self._become(
-                    "failed", error="an internal error; see `mms logs upstream`", error_type=type(error).__name__
-                )
+                why = "an internal error; see `mms logs upstream`"
+                self._become("failed", error=why, error_type=type(error).__name__)
                 self._log.error("connection_failed", server=self.name, error=repr(error), exc_info=error)
             finally:
                 await self._drop_peer()
-            self._log.warning(
-                "upstream_down", server=self.name, state=self.state, error=self._error, retry_in=round(delay, 2)
-            )
+            why, seconds = self.standing.error, round(delay, 2)
+            self._log.warning("upstream_down", server=self.name, state=self.state, error=why, retry_in=seconds)
             with contextlib.suppress(TimeoutError):
                 spread = random.uniform(0.8, 1.2)  # noqa: S311 (spreads reconnects, no secret)
                 await asyncio.wait_for(self._hurry.wait(), delay * spread)
@@ -354,11 +353,7 @@ class Server:
             await asyncio.shield(self._ending)
 
     def _become(self, state: ServerStateName, *, error: str = "", error_type: str = "") -> None:
-        self.state = state
-        self.since = time.time()
-        self._error, self._error_type = error, error_type
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self.standing.become(state, error=error, error_type=error_type)
         self._on_change()
 
     def _next_delay(self, delay: float) -> float:
@@ -375,7 +370,7 @@ class Server:
     def _on_request(self, method: str, params: bytes) -> Answer:
         if method == "ping":
             return b"{}"
-        return self._calls.asked(self._link.asked(self.name, method, params or b"{}"))
+        return self._calls.asked(method, self._link.asked(self.name, method, params or b"{}"))
 
     def _on_notification(self, method: str, params: bytes) -> None:
         if method == "notifications/progress":
@@ -390,13 +385,18 @@ class Server:
         talk = self.conversation
         if talk is None:
             return self.serves
+        seconds = self.settings.connect_timeout_seconds
         try:
-            tools, warnings = await handshake.list_tools(
-                talk.peer, self.settings.connect_timeout_seconds, talk.session.dialect
-            )
-        except (BusError, msgspec.MsgspecError) as error:
+            async with asyncio.timeout(seconds):
+                tools, warnings = await handshake.list_tools(talk.peer, seconds, talk.session.dialect)
+        except (BusError, TimeoutError, msgspec.MsgspecError) as error:
             self._log.warning("upstream_relist_failed", server=self.name, error=str(error))
             return False
         self._warn(warnings)
         self.take_tools(tools)
         return True
+
+    async def _finds_other_tools(self) -> bool:
+        before = self.tools
+        await self.relist()
+        return self.tools != before

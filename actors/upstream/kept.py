@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from bus.errors import NewerState
+from bus.errors import NewerState, StateError
 from bus.files import write_private
 from bus.log import Log
 from config.schema_upstream import UpstreamSettings
@@ -51,27 +51,38 @@ def fingerprint(settings: UpstreamSettings) -> str:
 
 
 def load(path: Path) -> dict[str, KeptServer]:
-    """The kept servers; nothing when there is no usable file (it is only a copy).
+    """The kept servers; nothing when there is no file.
 
     Raises:
-        NewerState: a newer version of ours wrote it.
+        NewerState: a newer version of ours wrote it. StateError: it cannot be read.
     """
     try:
-        data = path.read_bytes()
-        kept = msgspec.json.decode(data, type=_File)
-    except (OSError, msgspec.MsgspecError):
+        kept = msgspec.json.decode(path.read_bytes(), type=_File)
+    except FileNotFoundError:
         return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise StateError(f"{path} cannot be read: {error}; it is only a copy and is written anew") from None
     if kept.schema_version > SCHEMA_VERSION:
         raise NewerState(f"{path} was written by a newer version (schema {kept.schema_version}); upgrade memtomem-bus")
     return kept.servers
 
 
 def save(path: Path, servers: dict[str, KeptServer]) -> None:
-    """Writes atomically, 0600. Raises OSError."""
+    """Writes atomically, 0600.
+
+    Raises:
+        StateError: it is too large, or cannot be written.
+    """
     data = msgspec.json.encode(_File(servers=servers))
     if len(data) > MAX_BYTES:
-        return
-    write_private(path, data)
+        raise StateError(
+            f"the tools of all servers take {len(data)} bytes, of which at most {MAX_BYTES} are kept: the next start "
+            "waits for the servers; hide tools that nobody needs"
+        )
+    try:
+        write_private(path, data)
+    except OSError as error:
+        raise StateError(f"{path} cannot be written: {error.strerror}; check the disk") from None
 
 
 class Kept:
@@ -84,12 +95,13 @@ class Kept:
         self._writing: asyncio.Task[None] | None = None
         self._stale = False
         self._writable = True
+        self._said = ""
 
     async def open(self) -> None:
         try:
             self._servers = await asyncio.to_thread(load, self._path)
-        except NewerState as error:
-            self._writable = False  # it is theirs, and nothing of it may be lost
+        except StateError as error:
+            self._writable = not isinstance(error, NewerState)  # it is theirs, and nothing of it may be lost
             self._log.warning("kept_catalogue_unusable", error=error.message)
 
     def find(self, name: str, settings: UpstreamSettings) -> KeptServer | None:
@@ -115,10 +127,14 @@ class Kept:
     async def _write(self) -> None:
         while self._stale:
             self._stale = False
+            said = ""
             try:
                 await asyncio.to_thread(save, self._path, self._servers)
-            except OSError as error:
-                self._log.warning("kept_catalogue_not_written", error=str(error))
+            except StateError as error:
+                said = error.message
+                if not self._said:
+                    self._log.warning("kept_catalogue_not_written", error=said)
+            self._said = said
 
 
 def _plain(server: KeptServer) -> tuple[str, bool, list[bytes]]:

@@ -11,8 +11,8 @@ from bus import jsonrpc
 from bus.errors import BusError
 from bus.rpc import Rpc
 
-AGAIN_SECONDS = 1.0
-"""Wait before listening again when the server has ended the subscription."""
+AGAIN_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+"""Wait before listening again when the server has ended the subscription; twice as long when it does so soon again."""
 _CHANGES = (("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged"))
 
 
@@ -30,6 +30,8 @@ class Listening:
         self._number = 0
         self._future: asyncio.Future[bytes] | None = None
         self._again: asyncio.TimerHandle | None = None
+        self._pause = AGAIN_SECONDS
+        self._began = 0.0
 
     @property
     def open(self) -> bool:
@@ -50,6 +52,7 @@ class Listening:
             self._number, future = self._peer.start("subscriptions/listen", params)
             number = self._number
             self._future = future
+            self._began = asyncio.get_running_loop().time()
             future.add_done_callback(lambda done: self._ended(number, done))
         if old:
             self._peer.cancel(old, "another subscription has taken its place")
@@ -61,7 +64,11 @@ class Listening:
     def _ended(self, number: int, future: asyncio.Future[bytes]) -> None:
         if future.cancelled() or future.exception() is not None or number != self._number:
             return  # replaced; or the server does not do this, or is gone
-        self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._listen_again)
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._began > LONGEST_PAUSE_SECONDS:
+            self._pause = AGAIN_SECONDS
+        self._again = loop.call_later(self._pause, self._listen_again)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _listen_again(self) -> None:
         try:

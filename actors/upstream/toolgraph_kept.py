@@ -44,6 +44,7 @@ class KeptAnswers:
         self._log = log
         self._answers: dict[str, Answer] = {}
         self._writable = True
+        self._said = ""
 
     async def open(self) -> None:
         await asyncio.to_thread(self._read)
@@ -77,11 +78,19 @@ class KeptAnswers:
             self._log.warning("toolgraph_answers_newer", schema_version=found.schema_version)
 
     def _write(self, answers: dict[str, Answer]) -> None:
-        """Writes atomically, 0600."""
+        """Writes atomically, 0600; why it could not is said once until it can again."""
         data = msgspec.json.encode(_File(answers=answers))
+        said = ""
         if len(data) > MAX_BYTES:
-            return
-        try:
-            write_private(self._path, data)
-        except OSError as error:
-            self._log.warning("toolgraph_answers_not_written", error=str(error))
+            said = (
+                f"the answers take {len(data)} bytes, of which {MAX_BYTES} at most are kept, so the next start asks "
+                "anew; lower toolgraph.consult_cache_max_scopes"
+            )
+        else:
+            try:
+                write_private(self._path, data)
+            except OSError as error:
+                said = f"{self._path} cannot be written: {error.strerror}; check the disk"
+        if said and not self._said:
+            self._log.warning("toolgraph_answers_not_written", error=said)
+        self._said = said

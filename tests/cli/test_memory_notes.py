@@ -118,6 +118,9 @@ def test_the_list_names_notes_by_their_titles(home: Home) -> None:
     listed = home.mms("memory", "list", "--json")
     titles = {note["file"]: note["title"] for note in json.loads(listed.stdout)["notes"]}
     assert titles == {"given.md": "Deploy policy", "heading.md": "Freeze", "plain.MARKDOWN": "just a line"}
+    assert json.loads(listed.stdout)["too_large"] == []
+    (folder / "large.md").write_bytes(b"x" * (LARGEST_FILE + 1))
+    assert "not searched: large.md. Split" in home.mms("memory", "list").stderr
 
 
 async def test_the_notes_are_served_to_any_client(home: Home) -> None:

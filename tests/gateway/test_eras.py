@@ -36,6 +36,7 @@ async def test_a_server_of_a_clients_own_is_spoken_to_in_the_clients_era(
         assert '"ok":true' in asked.text
     else:
         assert asked.code == -32600
+        assert ("mms set both_shared session=dedicated" in asked.text) == (server == "both_shared")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

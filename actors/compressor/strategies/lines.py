@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from actors.compressor import outline, ranks
+from actors.compressor import labelled, outline, ranks
 from actors.compressor.detect import Kind
 from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
 from actors.compressor.grid import odd, read
+from actors.compressor.ranks_log import log
 from actors.compressor.relevance import near
+from actors.compressor.statements import shapes_of, statements
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE, thin
 from actors.compressor.units import Units, merge_fences, split
 
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
-    Kind.LOG: (ranks.log, Gaps.BLOCK),
-    Kind.REPORT: (ranks.log, Gaps.BLOCK),
+    Kind.LOG: (log, Gaps.BLOCK),
+    Kind.REPORT: (log, Gaps.BLOCK),
     Kind.GREP: (ranks.grep, Gaps.BLOCK),
     Kind.DIFF: (ranks.diff, Gaps.INLINE),
     Kind.CODE: (ranks.code, Gaps.INLINE),
     Kind.MARKDOWN: (ranks.markdown, Gaps.INLINE),
     Kind.CONFIG: (outline.settings, Gaps.INLINE),
+    Kind.RECORDS: (labelled.records, Gaps.INLINE),
 }
 _MOST_MATCHES = 12
 _MOST_WIDE = 4
 _GOOD = 0.5
 _NEARBY = 200
 """Code points around a unit in which the words of a query count for it."""
-_MOST_SHAPES = 6
+_MOST_STATEMENTS = 6
 _LONG_TABLE = 16
 
 
@@ -36,7 +39,7 @@ def truncate(task: Task) -> Draft:
     """The lines that matter for this kind of text, both ends, and what answers the query."""
     thinned = thin(task.text, task.query) if len(task.text) > LARGE else None
     units = split(task.text if thinned is None else thinned.text)
-    ranker, gaps = _RANKERS.get(task.kind, (outline.prose, Gaps.BLOCK))
+    ranker, gaps = _RANKERS.get(task.kind, (outline.prose, Gaps.INLINE))
     if task.kind is Kind.MARKDOWN:
         units = merge_fences(units)
     ranked = ranker(units)
@@ -47,7 +50,7 @@ def truncate(task: Task) -> Draft:
             ranked[index] = max(ranked[index], SALIENT)
     ask(units, ranked, task.query)
     # What was not read is not counted.
-    counts = _shapes(units) if task.kind is Kind.LOG and thinned is None else ""
+    counts = _frequent(units) if task.kind is Kind.LOG and thinned is None else ""
     if thinned is not None:
         thinned.restore(units)
     budget, soft = task.budget.minus(counts), task.soft.minus(counts)
@@ -105,13 +108,14 @@ def ask(units: Units, ranked: list[int], query: str) -> None:
             ranked[index] = ASKED
 
 
-def _shapes(units: Units) -> str:
+def _frequent(units: Units) -> str:
     """How many lines the most frequent statements wrote, each by the number of its first line."""
-    shapes = ranks.shapes_of(units)
-    first: dict[bytes, int] = {}
-    for index, shape in enumerate(shapes):
-        first.setdefault(shape, units.lines[index])
-    common = [(count, first[shape]) for shape, count in Counter(shapes).most_common(_MOST_SHAPES) if count >= 10]
+    written = statements(units, shapes_of(units))
+    first: dict[str, int] = {}
+    for index, statement in enumerate(written):
+        first.setdefault(statement, units.lines[index])
+    counts = Counter(written).most_common(_MOST_STATEMENTS)
+    common = [(count, first[statement]) for statement, count in counts if count >= 10]
     if not common:
         return ""
     return "\n[most frequent: " + ", ".join(f"{count} lines like line {line}" for count, line in common) + "]"

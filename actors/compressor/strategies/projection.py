@@ -14,7 +14,10 @@ from actors.compressor import jsontext
 from actors.compressor.budget import cost
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
+from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies import records as sets
+from actors.compressor.strategies.leaves import Path
+from actors.compressor.strategies.leaves import at as inside
 from actors.compressor.units import safe_cut
 
 FEW = 8
@@ -56,7 +59,7 @@ class Rung:
     head: int
     tail: int
     rows: int
-    least: int = sets.PLAIN
+    least: int = fields.PLAIN
     columns: int = 8
     members: int = 100_000
     depth: int = 12
@@ -80,7 +83,7 @@ class Known:
     def name(self, name: str) -> tuple[str, bool]:
         """A member name as JSON, and whether it tells records apart; there are few and they come again and again."""
         if name not in self.names:
-            self.names[name] = jsontext.quote(name), sets.identifies(name)
+            self.names[name] = jsontext.quote(name), fields.identifies(name)
         return self.names[name]
 
 
@@ -211,7 +214,7 @@ class Projection:
         naming = [
             (name, value)
             for name, value in members.items()
-            if value.raw[:1] not in (b"{", b"[") and len(value.raw) > 2 and sets.identifies(name)
+            if value.raw[:1] not in (b"{", b"[") and len(value.raw) > 2 and fields.identifies(name)
         ]
         return naming[: self.rung.peek]
 
@@ -284,7 +287,7 @@ class Projection:
             others: Iterator[int] = (at for at in range(len(found)) if at not in whole)
             if listed < left:
                 others = self._listed(others, listed, [at for at in survey.alarms if at not in whole])
-            rows = self._rows((found[at] for at in others), listed, columns, noun == "members")
+            rows = self._rows((found[at] for at in others), listed, columns, survey.paths, noun == "members")
             rest = self._table(mark, names, rows, survey.same)
         parts: list[str] = []
         gap = next((at for at in range(len(found)) if at not in whole), len(found))
@@ -320,12 +323,14 @@ class Projection:
             parts.append('"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]")
         return "{" + ",".join(parts) + "}"
 
-    def _rows(self, records: Iterator[sets.Record], total: int, columns: list[str], keyed: bool) -> list[list[str]]:
+    def _rows(
+        self, records: Iterator[sets.Record], total: int, columns: list[str], paths: dict[str, Path], keyed: bool
+    ) -> list[list[str]]:
         """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
         before = self.spent
         # A listing has rows, so what tells records apart is not cut: names, and without these and keys the first text.
         wanted = [
-            (name, _IDENTITY_FLOOR if (not at and not keyed) or self.known.name(name)[1] else 0)
+            (name, paths.get(name), _IDENTITY_FLOOR if (not at and not keyed) or self.known.name(name)[1] else 0)
             for at, name in enumerate(columns)
         ]
         rows = [self._row(record, wanted) for record in islice(records, _FIRST_ROWS)]
@@ -335,11 +340,12 @@ class Projection:
             raise TooLong
         return rows + [self._row(record, wanted) for record in records]
 
-    def _row(self, record: sets.Record, columns: list[tuple[str, int]]) -> list[str]:
+    def _row(self, record: sets.Record, columns: list[tuple[str, Path | None, int]]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
         members = record.members
-        for name, floor in columns:
-            raw = members[name].raw if name in members else b"null"
+        for name, path, floor in columns:
+            node = members.get(name) if path is None else inside(record.node, path)
+            raw = node.raw if node is not None else b"null"
             first = raw[:1]
             if first == b'"':
                 cells.append(self._string(raw, floor, counted=False))
@@ -376,8 +382,8 @@ class Projection:
 def _columns(survey: sets.Survey, rung: Rung) -> list[str]:
     """The fields that a listing shows. What tells records apart comes first: names, or else a text; a list of nothing
     but states says little."""
-    naming = [name for name, points in survey.scores.items() if points == sets.IDENTITY]
-    telling = naming or [name for name, points in survey.scores.items() if points == sets.TEXT][:1]
+    naming = [name for name, points in survey.scores.items() if points == fields.IDENTITY]
+    telling = naming or [name for name, points in survey.scores.items() if points == fields.TEXT][:1]
     others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
     return [*telling, *others][: rung.columns]
 

@@ -1,79 +1,43 @@
-"""Many records of one shape: which fields identify them, which ones stand out, and a listing of all in rows."""
+"""Many records of one shape: which fields tell them apart, inside of them too, and which records stand out."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import re2
 
 from actors.compressor.jsontext import Node
+from actors.compressor.strategies import columns as fields
+from actors.compressor.strategies.columns import IDENTITY, PLAIN, TEXT, Field
+from actors.compressor.strategies.leaves import Path, at, leaves
 
-_IDENTITY = (
-    "title", "name", "full_name", "displayname", "display_name", "label", "subject", "summary", "headline",
-    "number", "id", "key", "slug", "path", "file", "filename", "symbol", "code", "sku", "uri",
-    "email", "login", "username", "handle", "ref", "sha", "hash",
-)  # fmt: skip
-_IDENTITY_NAMES = frozenset(_IDENTITY)
-_STATE = (
-    "state",
-    "status",
-    "type",
-    "kind",
-    "level",
-    "severity",
-    "priority",
-    "version",
-    "line",
-    "result",
-    "conclusion",
-    "role",
-    "value",
-    "score",
-)
-_TEXT = (
-    "description",
-    "documentation",
-    "doc",
-    "message",
-    "msg",
-    "text",
-    "error",
-    "reason",
-    "detail",
-    "content",
-    "snippet",
-    "body",
-    "help",
-    "comment",
-)
 _ALARMS = frozenset(
     f'"{word}"'.encode()
     for word in (
-        "error",
-        "fatal",
-        "critical",
-        "severe",
-        "failed",
-        "failure",
-        "fail",
-        "panic",
-        "crashed",
-        "timeout",
-        "alert",
+        "error", "fatal", "critical", "severe", "failed", "failure", "fail", "panic", "crashed", "timeout", "alert",
+        "crashloopbackoff", "oomkilled", "imagepullbackoff", "errimagepull", "evicted", "unhealthy", "degraded",
+        "tainted", "aborted", "killed", "accessdenied", "denied", "rejected", "declined",
     )
-)
+)  # fmt: skip
+_LONGEST_ALARM = max(map(len, _ALARMS))
 _NOTHING = (b"null", b'""')
-_HOLLOW = (b"{}", b"[]")
-_CONTAINERS = (b"{", b"[")
-_ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)))
+_CAUSE = rb'\w*(?:error|failure)\w*\\*":\\*"[^"\\]'
+"""A member that says what went wrong, in the JSON inside of a string too."""
+_ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)) + b"|" + _CAUSE)
+_CAUSES = re2.compile(b"(?i)" + _CAUSE)
 _TOGETHER = 50
 _MOST_OUTLIERS = 6
 _MOST_READ = 20_000
 _SAMPLE = 1_000
-_SMALL_OBJECT = 600
-IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
+_FEWEST = 12
+"""Among fewer records a rare value says nothing."""
+_LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 64, 100_000
+"""Records whose inside is looked at: so many, or all of up to so many, or as many as make so many bytes."""
+_MOST_INNER = 6
+_ALARM_SHARE = 4
+"""Where more than one of so many records seems to have failed, that is how they are."""
 
 
 class Record:
@@ -88,42 +52,10 @@ class Record:
 
     @property
     def members(self) -> dict[str, Node]:
-        """The members, read when they are first needed; a plain value is a record with the one member `value`.
-
-        Where a record names itself only inside of a small object, the members of that stand beside it as `outer.inner`.
-        """
+        """The members, read when they are first needed; a plain value is a record with the one member `value`."""
         if self._members is None:
-            self._members = self._read()
+            self._members = self.node.members if self.node.raw[:1] == b"{" else {"value": self.node}
         return self._members
-
-    def _read(self) -> dict[str, Node]:
-        if self.node.raw[:1] != b"{":
-            return {"value": self.node}
-        members = self.node.members
-        if not _IDENTITY_NAMES.isdisjoint(map(str.lower, members)):
-            return members
-        inner = {
-            f"{outer}.{name}": value
-            for outer, node in members.items()
-            if node.raw[:1] == b"{" and len(node.raw) <= _SMALL_OBJECT
-            for name, value in node.members.items()
-        }
-        return {**members, **inner} if inner else members
-
-
-@dataclass(frozen=True)
-class Field:
-    """What the values of one member name are like over all records: how many there are and how long they are together,
-    how many are containers, are empty or repeat the record's key, and the plain ones with their counts."""
-
-    name: str
-    first: bytes
-    present: int
-    length: int
-    containers: int
-    empty: int
-    echoes: int
-    values: Counter[bytes]
 
 
 @dataclass(frozen=True)
@@ -135,12 +67,14 @@ class Survey:
         same: short values that all records share.
         outliers: positions of records with a value that hardly any other has.
         alarms: positions of records that say that something failed.
+        paths: where those fields are that lie inside of the records.
     """
 
     scores: dict[str, int]
     same: dict[str, bytes]
     outliers: list[int]
     alarms: list[int]
+    paths: dict[str, Path] = field(default_factory=dict)
 
 
 def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Record] | None:
@@ -154,119 +88,171 @@ def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Rec
 
 def survey(records: list[Record]) -> Survey:
     """Looks at the values of every field."""
+    sample = records[:_SAMPLE]
+    total = len(sample)
+    found = _outer(sample)
+    scores: dict[str, int] = {}
+    same: dict[str, bytes] = {}
+    for name, own in found.items():
+        if own.empty == own.present or own.echoes == own.present:
+            continue
+        if own.present == total and len(own.values) == 1 and total > 2 and not own.containers:
+            if len(own.first) <= 60:
+                same[name] = own.first
+            continue
+        scores[name] = fields.score(own)
+    paths: dict[str, Path] = {}
+    odd = {name: own for name, own in found.items() if not own.containers}
+    if any(own.containers for own in found.values()) or any(own.first[:3] == b'"{\\' for own in found.values()):
+        inner = _inner(sample)
+        entitled = any(fields.entitles(own) for own in found.values())
+        for name, points in _telling(inner.found, inner.total, [*found.values()]):
+            scores[name] = points if not entitled else min(points, PLAIN)
+            paths[name] = inner.paths[name]
+        if not entitled:
+            _demote(scores, found, inner.found)
+        if inner.total == total:
+            odd |= inner.found
+            paths |= {name: path for name, path in inner.paths.items() if name not in paths}
+    scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], *_order(pair[0]))))
+    alarms = _alarms(records[:_MOST_READ])
+    return Survey(scores, same, _outliers(sample, odd, paths), alarms, paths)
+
+
+def _order(name: str) -> tuple[int, int]:
+    return fields.place(name), name.count(".")
+
+
+def _outer(sample: list[Record]) -> dict[str, Field]:
+    """The fields of the records themselves."""
     raws: defaultdict[str, list[bytes]] = defaultdict(list)
     echoes: Counter[str] = Counter()
-    for record in records[:_SAMPLE]:
+    for record in sample:
         for name, node in record.members.items():
             raws[name].append(node.raw)
         if record.key is not None:
             key = record.key.encode()
             echoes.update(name for name, node in record.members.items() if node.raw[1:-1] == key)
-    fields = {name: _field(name, found, echoes[name]) for name, found in raws.items()}
-    total = min(len(records), _SAMPLE)
-    scores: dict[str, int] = {}
-    same: dict[str, bytes] = {}
-    for name, found in fields.items():
-        if found.empty == found.present or found.echoes == found.present:
+    return {name: fields.field(name, found, echoes[name]) for name, found in raws.items()}
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """The values inside of `total` records: what they are like, and where they are."""
+
+    found: dict[str, Field]
+    paths: dict[str, Path]
+    total: int
+
+
+def _inner(sample: list[Record]) -> _Inner:
+    """Looks inside of some of the records."""
+    step = 1 if len(sample) <= _LOOKED_AT else len(sample) // _LOOKED_INTO
+    raws: defaultdict[str, list[bytes]] = defaultdict(list)
+    paths: dict[str, Path] = {}
+    total, size = 0, 0
+    for record in sample[::step]:
+        size += len(record.node.raw)
+        if total > 4 and size > _MOST_BYTES:
+            break
+        total += 1
+        for name, (path, node) in leaves(record.node).items():
+            if len(path) > 1:
+                raws[name].append(node.raw)
+                paths[name] = path
+    return _Inner({name: fields.field(name, found, 0) for name, found in raws.items()}, paths, total)
+
+
+def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tuple[str, int]]:
+    """The fields inside that tell a reader something, best first, each thing once."""
+    scored = [(name, points) for name, own in inner.items() if (points := fields.inner_score(own, total))]
+    scored.sort(key=lambda pair: (-pair[1], *_order(pair[0])))
+    kept: list[tuple[str, int]] = []
+    known = [own for own in outer if not own.containers]
+    texts = 0
+    for name, points in scored:
+        own = inner[name]
+        if len(kept) == _MOST_INNER or (points == TEXT and texts == 2) or any(_repeats(own, other) for other in known):
             continue
-        if found.present == total and len(found.values) == 1 and total > 2 and not found.containers:
-            if len(found.first) <= 60:
-                same[name] = found.first
-            continue
-        scores[name] = _score(found)
-    scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], _place(pair[0]))))
-    alarms = _alarms(records[:_MOST_READ])
-    return Survey(scores, same, _outliers(records[:_SAMPLE], fields, total), alarms)
+        kept.append((name, points))
+        known.append(own)
+        texts += points == TEXT
+    return kept
+
+
+def _repeats(own: Field, other: Field) -> bool:
+    """Whether a field only says again what another one says, or the beginning of it."""
+    pairs = zip(list(own.values)[:8], list(other.values)[:8], strict=False)
+    return len(own.values) == len(other.values) and all(
+        left == right or left[:-1] in right or right[:-1] in left for left, right in pairs
+    )
+
+
+def _demote(scores: dict[str, int], outer: dict[str, Field], inner: dict[str, Field]) -> None:
+    """Bare numbers of the records come behind the titles inside of them."""
+    if not any(points == IDENTITY and name in inner for name, points in scores.items()):
+        return
+    for name, own in outer.items():
+        if (
+            scores.get(name) == IDENTITY
+            and own.first[:1] == b'"'
+            and b" " not in own.first
+            and own.length > 12 * own.present
+        ):
+            scores[name] = PLAIN
 
 
 def _alarms(records: list[Record]) -> list[int]:
     """Positions of the records that say that something failed."""
-    found: list[int] = []
+    plain: list[int] = []
+    deep: list[int] = []
     for start in range(0, len(records), _TOGETHER):
         # Most records say nothing of the kind, and need not be read for that: nor even looked at one by one.
         part = records[start : start + _TOGETHER]
-        if _ALARM.search(b"\n".join([record.node.raw for record in part])):
-            found += [start + at for at, record in enumerate(part) if _failed(record)]
-    return found
+        if not _ALARM.search(b"\n".join([record.node.raw for record in part])):
+            continue
+        for place, record in enumerate(part, start):
+            if _ALARM.search(record.node.raw) is None:
+                continue
+            if any(_alarming(node) for node in record.members.values()):
+                plain.append(place)
+            elif len(deep) <= len(records) // _ALARM_SHARE and _failed_inside(record):
+                deep.append(place)
+    return sorted([*plain, *deep]) if len(deep) <= len(records) // _ALARM_SHARE else plain
 
 
-def _failed(record: Record) -> bool:
-    return _ALARM.search(record.node.raw) is not None and any(
-        len(node.raw) <= 12 and node.raw.lower() in _ALARMS for node in record.members.values()
+def _alarming(node: Node) -> bool:
+    return len(node.raw) <= _LONGEST_ALARM and node.raw.lower() in _ALARMS
+
+
+def _failed_inside(record: Record) -> bool:
+    return _CAUSES.search(record.node.raw) is not None or any(
+        _alarming(node) for _, node in leaves(record.node).values()
     )
 
 
-def _place(name: str) -> int:
-    """Titles before numbers before other fields that identify."""
-    name = _last(name)
-    return _IDENTITY.index(name) if name in _IDENTITY else len(_IDENTITY)
-
-
-def identifies(name: str) -> bool:
-    """Whether a member of this name tells records apart."""
-    return _last(name) in _IDENTITY_NAMES
-
-
-def _last(name: str) -> str:
-    """`__name__` of `metric.__name__` is a name."""
-    return name.rpartition(".")[2].strip("_").lower()
-
-
-def _field(name: str, raws: list[bytes], echoes: int) -> Field:
-    """What is known of a member from all of its values."""
-    plain = [raw[:200] for raw in raws if raw[:1] not in _CONTAINERS]
-    values = Counter(plain)
-    containers = len(raws) - len(plain)
-    empty = sum(values[raw] for raw in _NOTHING) + (sum(map(raws.count, _HOLLOW)) if containers else 0)
-    return Field(name, raws[0], len(raws), sum(map(len, raws)), containers, empty, echoes, values)
-
-
-def _score(found: Field) -> int:
-    name = _last(found.name)
-    mean = found.length / found.present
-    if found.containers > 0.5 * found.present:
-        return 0
-    text = found.first[:1] == b'"'
-    if text and (found.first[1:9].startswith((b"http://", b"https:/")) or name.endswith("url")):
-        return MINOR
-    if name in _IDENTITY and not (text and mean > 300):
-        return (
-            IDENTITY
-            if not (text and mean > 24 and b" " not in found.first) or name not in ("sha", "hash", "key", "ref", "code")
-            else PLAIN
-        )
-    if name in _STATE and mean < 60:
-        return STATE
-    if name in _TEXT or (text and b" " in found.first and mean >= 20):
-        return TEXT
-    if text and mean > 40 and b" " not in found.first:
-        return MINOR
-    return PLAIN if mean < 40 else MINOR
-
-
-def _outliers(records: list[Record], fields: dict[str, Field], total: int) -> list[int]:
+def _outliers(records: list[Record], found: dict[str, Field], paths: dict[str, Path]) -> list[int]:
     """Records with a rare value in a field that otherwise has few values."""
+    total = len(records)
+    if total < _FEWEST:
+        return []
     rare: dict[tuple[str, bytes], int] = {}
-    for name, found in fields.items():
-        if total < 20 or found.containers or not 2 <= len(found.values) <= 16 or found.present < 0.9 * total:
+    for name, own in found.items():
+        if not 2 <= len(own.values) <= 16 or own.present < 0.9 * total:
             continue
-        for value, count in found.values.items():
+        for value, count in own.values.items():
             if count <= max(1, total // 100):
                 rare[(name, value)] = count
     # What hardly any record has at all says as much as a rare value: most often it is an error.
-    seldom = {
-        name for name, found in fields.items() if total >= 20 and 0 < found.present - found.empty <= max(1, total // 50)
-    }
-    found_at: list[tuple[int, int]] = []
+    seldom = {name for name, own in found.items() if 0 < own.present - own.empty <= max(1, total // 50)}
+    found_at: list[tuple[int, int, int]] = []
     telling = {name for name, _ in rare} | seldom
+    inside = [(name, paths[name]) for name in telling if name in paths]
     for index, record in enumerate(records if telling else ()):
-        counts = []
-        for name in telling & record.members.keys():
-            raw = record.members[name].raw
-            if (name, raw[:200]) in rare:
-                counts.append(rare[(name, raw[:200])])
-            if name in seldom and raw not in _NOTHING:
-                counts.append(1)
+        values = {name: record.members[name].raw for name in telling & record.members.keys()}
+        values |= {name: node.raw for name, path in inside if (node := at(record.node, path)) is not None}
+        counts = [rare[(name, raw[:200])] for name, raw in values.items() if (name, raw[:200]) in rare]
+        counts += [1 for name, raw in values.items() if name in seldom and raw not in _NOTHING]
         if counts:
-            found_at.append((min(counts), index))
-    return sorted(index for _, index in sorted(found_at)[:_MOST_OUTLIERS])
+            found_at.append((min(counts), -len(counts), index))
+    return sorted(index for _, _, index in sorted(found_at)[:_MOST_OUTLIERS])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget
-from actors.compressor.strategies import records as sets
+from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies.answers import answers
 from actors.compressor.strategies.projection import FEW, Known, Projection, Rung, TooLong
 from actors.compressor.strategies.task import Draft, Task
@@ -19,17 +19,17 @@ _LEAST = (
     Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=0, members=0),
 )
 _LISTING = (
-    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=sets.MINOR),
-    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=sets.PLAIN),
-    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=sets.PLAIN),
-    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=sets.TEXT),
-    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=sets.TEXT),
-    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.TEXT),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.TEXT),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=sets.STATE, columns=3),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=sets.IDENTITY, columns=2, depth=6),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=sets.IDENTITY, columns=1, depth=6),
+    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR),
+    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN),
+    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN),
+    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT),
+    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT),
+    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6),
     *(
         Rung(
             text=40,
@@ -38,14 +38,14 @@ _LISTING = (
             head=1,
             tail=0,
             rows=rows,
-            least=sets.IDENTITY,
+            least=fields.IDENTITY,
             columns=1,
             members=2 * rows,
             depth=5,
         )
         for rows in (2000, 1400, 1000, 700, 500, 400, 320, 260, 210, 170, 140, 110, 90, 70, 50, 35, 24, 16, 10)
     ),
-    Rung(text=24, opaque=12, scalars=3, head=1, tail=0, rows=4, least=sets.IDENTITY, columns=1, members=16, depth=3),
+    Rung(text=24, opaque=12, scalars=3, head=1, tail=0, rows=4, least=fields.IDENTITY, columns=1, members=16, depth=3),
     Rung(text=16, opaque=8, scalars=3, head=1, tail=0, rows=0, depth=2, members=8),
     Rung(text=12, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=5),
     *_LEAST,

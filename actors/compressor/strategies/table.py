@@ -8,8 +8,8 @@ from collections import Counter
 from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
 from actors.compressor.grid import Grid, odd, read
+from actors.compressor.strategies.columns import identifies
 from actors.compressor.strategies.lines import ask
-from actors.compressor.strategies.records import identifies
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import split

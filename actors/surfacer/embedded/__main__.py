@@ -32,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
     try:
         options.index.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        index = Index(options.memories, options.index)
+        index = Index(options.memories, options.index, lambda why: print(why, file=sys.stderr, flush=True))
         if index.set_aside:
             print(f"the index was corrupt and is rebuilt; the old file is {index.set_aside}", file=sys.stderr)
     except BusError as error:

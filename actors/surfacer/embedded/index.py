@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ _MOST_QUERY_TOKENS = 64
 _CHEAP_SCAN_SECONDS = 0.02
 _RESCAN_SECONDS = 1.0
 _BATCH = 50
+_MOST_SAID = 100
 _BOOST = 0.02
 _MOST_BOOSTS = 10
 _SEARCH = f"""
@@ -55,15 +56,21 @@ class Hit:
 
 
 class Index:
-    """Keeps the index of `folder` in `path`. Blocks on the disk; not thread-safe."""
+    """Keeps the index of `folder` in `path`. Blocks on the disk; not thread-safe.
 
-    def __init__(self, folder: Path, path: Path) -> None:
+    Args:
+        say: told once, in a line, of each note that is left out.
+    """
+
+    def __init__(self, folder: Path, path: Path, say: Callable[[str], None] = lambda why: None) -> None:
         self._folder = folder
         self._database = Database(path, _MIGRATIONS)
         self.set_aside = self._database.set_aside
         self._scanned_at = float("-inf")
         self._scan_took = 0.0
         self._is_complete = False
+        self._say = say
+        self._said: set[str] = set()
         rows = self._database.connection.execute("SELECT source, modified_ns, size FROM file")
         self._known = {source: FileState(modified, size) for source, modified, size in rows}
 
@@ -89,7 +96,7 @@ class Index:
         now = time.monotonic()
         if not force and self._scan_took > _CHEAP_SCAN_SECONDS and now - self._scanned_at < _RESCAN_SECONDS:
             return self._is_complete
-        present = scan(self._folder)
+        present = scan(self._folder, self._left_out)
         self._scanned_at = time.monotonic()
         self._scan_took = self._scanned_at - now
         gone = self._known.keys() - present.keys()
@@ -126,6 +133,11 @@ class Index:
     def size(self) -> tuple[int, int]:
         """(files, chunks)."""
         return len(self._known), self._database.connection.execute("SELECT count(*) FROM chunk").fetchone()[0]
+
+    def _left_out(self, why: str) -> None:
+        if why not in self._said and len(self._said) < _MOST_SAID:
+            self._said.add(why)
+            self._say(why)
 
     def _update(self, sources: list[str], present: dict[str, FileState]) -> None:
         connection = self._database.connection

@@ -9,7 +9,7 @@ import os
 import re
 import unicodedata
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,8 +51,12 @@ class FileState:
     size: int
 
 
-def scan(folder: Path) -> dict[str, FileState]:
-    """The Markdown files below `folder` (hidden ones, linked folders and files over 1 MB left out), at most 20,000."""
+def scan(folder: Path, left_out: Callable[[str], None] = lambda why: None) -> dict[str, FileState]:
+    """The Markdown files below `folder` (hidden ones, linked folders and files over 1 MB left out), at most 20,000.
+
+    Args:
+        left_out: told, in a line, of each file that is too large, and that there are too many.
+    """
     found: dict[str, FileState] = {}
     pending = [(folder, "", 0)]
     while pending and len(found) < MOST_FILES:
@@ -72,6 +76,10 @@ def scan(folder: Path) -> dict[str, FileState]:
                 state = entry.stat()
                 if state.st_size <= LARGEST_FILE:
                     found[name] = FileState(state.st_mtime_ns, state.st_size)
+                else:
+                    left_out(f"{entry.path} is not searched: it has over {LARGEST_FILE:,} bytes; split it")
+    if pending or len(found) > MOST_FILES:
+        left_out(f"{folder} has over {MOST_FILES:,} notes, of which the others are not searched; move some away")
     return dict(list(found.items())[:MOST_FILES])
 
 
@@ -88,7 +96,7 @@ def chunks(source: str, text: str) -> list[Chunk]:
     tags = tuple(tag.lstrip("#") for tag in fields.get("tags", []))
     seen: dict[str, int] = {}
     found: list[Chunk] = []
-    for headings, section in _sections(body):
+    for headings, section in list(_sections(body)) or _headings_only(body):
         names = [title, *headings] if title and (not headings or headings[0] != title) else headings
         hierarchy = " > ".join(names)
         for part in _parts(section):
@@ -160,6 +168,12 @@ def _sections(body: str) -> Iterator[tuple[list[str], str]]:
         headings = [*((depth, name) for depth, name in headings if depth < level), (level, heading[2])]
     if text := "\n".join(lines).strip():
         yield [name for _, name in headings], text
+
+
+def _headings_only(body: str) -> Iterator[tuple[list[str], str]]:
+    """The same for a note that says all that it says in its headings."""
+    if text := "\n".join(found[2] for found in map(_HEADING.match, body.split("\n")) if found):
+        yield [], text
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ from config.place import Place
 from config.schema_surfacing import SurfacingSettings
 from tests.actors.surfacer.conftest import ScriptedLtm
 from tests.eventually import eventually
+from tests.fixtures.upstreams import argv
 
 
 def settings_of(ltm: ScriptedLtm) -> SurfacingSettings:
@@ -129,6 +130,16 @@ async def test_a_missing_command_is_named(place: Place) -> None:
         assert link.error.startswith("cannot start memory-server: ")
 
 
+async def test_an_ltm_that_gives_up_says_why(place: Place) -> None:
+    why = "print('noise', file=sys.stderr); sys.exit('no index at \x1b[31m/home/ltm password=hunter2hunter2')"
+    settings = SurfacingSettings(ltm_mcp_command=sys.executable, ltm_mcp_args=("-c", f"import sys; {why}"))
+    async with connected(place, settings, waits=False) as link:
+        await eventually(lambda: link.state == "down")
+        assert "gave up: it exited with code 1: no index at" in link.error
+        assert link.error.isprintable()
+        assert "hunter2" not in link.error
+
+
 def test_the_embedded_server_serves_only_when_nothing_else_is_meant(place: Place, tmp_path: Path) -> None:
     def kind(settings: SurfacingSettings, path: str) -> str:
         return connector(settings, memories=place.home, index=place.home / "i", group_dir=None, env={"PATH": path})[0]
@@ -179,3 +190,20 @@ async def test_a_remote_service_that_is_away_is_down(place: Place) -> None:
         async with connected(place, settings, waits=False) as link:
             await eventually(lambda: link.state == "down")
             assert "ltm_mcp_url" in link.error
+
+
+async def test_a_memory_server_of_the_stateless_era_only(place: Place) -> None:
+    command, *arguments = argv("memory", record=place.home / "memory.jsonl")
+    settings = SurfacingSettings(ltm_mcp_command=command, ltm_mcp_args=tuple(arguments))
+    async with connected(place, settings) as link:
+        found = await link.search("how long do tokens live", timeout=5)
+        assert [memory.text for memory in found.memories] == ["Tokens live for an hour."]
+        assert link.abilities.name == "stateless-fixture"
+
+
+async def test_what_a_server_says_that_refuses_both_eras(place: Place) -> None:
+    command, *arguments = argv("refusing")
+    settings = SurfacingSettings(ltm_mcp_command=command, ltm_mcp_args=tuple(arguments))
+    async with connected(place, settings, waits=False) as link:
+        await eventually(lambda: link.state == "down")
+        assert "this server is being moved" in link.error

@@ -19,6 +19,7 @@ from actors.telemetry.messages import (
     Event,
     GetStats,
     GetTelemetryHealth,
+    LabelSelection,
     Query,
     Record,
     TelemetryHealth,
@@ -31,6 +32,7 @@ from config.place import Place
 from tests.actors.telemetry.events import call, calls, lines
 from tests.actors.telemetry.holder import held_by_another_process
 from tests.actors.telemetry.test_query import ENDLESS
+from tests.actors.telemetry.test_selection_log import pair
 from tests.eventually import until
 
 
@@ -192,3 +194,23 @@ async def test_killed_under_load_it_has_every_acknowledged_event_exactly_once(pl
         process.terminate()
         process.wait()
         client.close()
+
+
+async def test_looking_for_an_old_selection_keeps_no_event_waiting(place: Place) -> None:
+    place.config_file.write_text('{"selection_telemetry": {"enabled": true}}')
+    rotated = place.state / "selection_log.jsonl.1"
+    os.mkfifo(rotated)  # a log that takes for ever to read
+    actor = TelemetryActor(place)
+    await actor.start()
+    client = Bus(Runtime(place.runtime), "test")
+    labelling = asyncio.ensure_future(client.ask(LabelSelection(selection_id="old", user_corrected=True), timeout=60))
+    log = await asyncio.to_thread(rotated.open, "wb")  # open on both ends: it is being read
+    await send(client, call(tool="meanwhile"))
+    assert await rows(client, "SELECT tool FROM call") == [["meanwhile"]]
+    assert not labelling.done()
+    with log:
+        log.write(pair("old")[0] + b"\n")
+    await labelling
+    assert '"kind":"feedback"' in (place.state / "selection_log.jsonl").read_text()
+    client.close()
+    await actor.stop(drain=0.1)

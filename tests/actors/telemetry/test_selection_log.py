@@ -40,6 +40,10 @@ def log(tmp_path: Path, **settings: Any) -> SelectionLog:
     return SelectionLog(msgspec.structs.replace(ON, **settings), tmp_path / "state" / "selection_log.jsonl")
 
 
+def label(log: SelectionLog, selection_id: str) -> None:
+    log.label(selection_id, log.ranker_of(selection_id), user_corrected=True, operator_override=False)
+
+
 def append(log: SelectionLog, lines: list[bytes]) -> int:
     """Screens and writes a batch; returns how many lines were no events."""
     screened = log.screen(lines)
@@ -105,7 +109,7 @@ def test_a_selection_in_a_rotated_log_can_be_labelled(tmp_path: Path) -> None:
     found = log(tmp_path, max_bytes=600, max_backups=3)
     for number in range(3):
         append(found, pair(f"call-{number}"))
-    found.label("call-0", user_corrected=True, operator_override=False)
+    label(found, "call-0")
     assert '"kind":"feedback"' in found.path.read_text()
 
 
@@ -155,19 +159,19 @@ def test_a_torn_line_is_closed_and_skipped(tmp_path: Path) -> None:
 def test_a_label_belongs_to_a_selection_of_the_log(tmp_path: Path) -> None:
     found = log(tmp_path)
     with pytest.raises(Refused, match="no selection 'one'"):
-        found.label("one", user_corrected=True, operator_override=False)
+        label(found, "one")
     append(found, pair("one"))
-    found.label("one", user_corrected=True, operator_override=False)
-    label = json.loads(found.path.read_text().splitlines()[-1])
-    assert label["kind"] == "feedback"
-    assert (label["selection_id"], label["ranker_version"]) == ("one", "v0-passthrough")
-    assert (label["user_corrected"], label["operator_override"]) == (True, False)
+    label(found, "one")
+    last = json.loads(found.path.read_text().splitlines()[-1])
+    assert last["kind"] == "feedback"
+    assert (last["selection_id"], last["ranker_version"]) == ("one", "v0-passthrough")
+    assert (last["user_corrected"], last["operator_override"]) == (True, False)
     sums = summary(found.path)
     assert sums is not None
     assert (sums["feedback"], sums["unreadable"]) == (1, 0)
     found.settings = SelectionTelemetrySettings()
     with pytest.raises(Refused, match="off"):
-        found.label("one", user_corrected=True, operator_override=False)
+        label(found, "one")
 
 
 def test_sums(tmp_path: Path) -> None:

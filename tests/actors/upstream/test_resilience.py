@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import itertools
 import os
+import shlex
 import signal
+import weakref
 from typing import Any
 
 import pytest
 
 from actors.telemetry.messages import FaultEvent
 from actors.upstream import actor as upstream_actor
+from actors.upstream import catalogue as catalogue_keeper
 from actors.upstream import tool_health
 from actors.upstream.conversation import Conversation
 from actors.upstream.handshake import open_session
 from actors.upstream.messages import (
     Catalogue,
+    GetServers,
     ServerState,
     UpstreamDied,
     UpstreamResting,
@@ -24,13 +30,15 @@ from actors.upstream.messages import (
     WatchCatalogue,
 )
 from actors.upstream.pulse import Pulse
+from actors.upstream.relisting import DEBOUNCE_SECONDS, Relisting
 from actors.upstream.sessions import Sessions
 from bus.child import environment
 from bus.rpc_peer import RpcPeer
+from bus.tasks import end
 from tests.actors.surfacer.conftest import Recorder
 from tests.actors.upstream.test_pool import Pool, pool, running  # noqa: F401
 from tests.eventually import eventually
-from tests.fixtures.upstreams import argv
+from tests.fixtures.upstreams import argv, recorded
 
 MISSING = "no-such-command-here"
 
@@ -240,3 +248,90 @@ async def test_a_server_that_does_not_work_is_replaced_at_once(pool: Pool) -> No
         pool.configure("echo")
         await pool.until("echo__text")
         assert (await until(pool, "echo", state="ready")).replacement == ""
+
+
+async def test_a_server_that_stops_reading_is_started_anew(pool: Pool) -> None:  # noqa: F811
+    pool.configure("deaf")
+    async with running(pool):
+        await pool.until("deaf__alive")
+        first = await pool.text("deaf", "alive")
+        assert await pool.text("deaf", "deafen") == "deaf"
+        assert await pool.text("deaf", "alive") != first
+
+
+async def test_a_write_is_not_repeated_because_its_cancellation_could_not_be_told(pool: Pool) -> None:  # noqa: F811
+    pool.configure("deaf")
+    async with running(pool):
+        await pool.until("deaf__alive")
+        with pytest.raises(UpstreamDied, match="may have taken effect"):
+            await pool.call("deaf", "deafen", {"silently": True})
+        asked = recorded(pool.place.home / "deaf.jsonl", "request")
+        assert sum(entry["method"] == "tools/call" for entry in asked) == 1
+
+
+async def test_a_server_that_announces_changes_for_ever_goes_on_serving(pool: Pool) -> None:  # noqa: F811
+    pool.configure("restless")
+    async with running(pool):
+        await pool.until("restless__alive")
+
+        def listed() -> int:
+            asked = recorded(pool.place.home / "restless.jsonl", "request")
+            return sum(entry["method"] == "tools/list" for entry in asked)
+
+        await eventually(lambda: listed() >= 4)
+        assert await pool.text("restless", "alive") == "alive"
+
+
+async def test_announcements_about_nothing_are_followed_less_and_less() -> None:
+    loop = asyncio.get_running_loop()
+    looks: list[float] = []
+    at_work = 0
+
+    async def look() -> bool:
+        nonlocal at_work
+        at_work += 1
+        assert at_work == 1, "one at a time"
+        looks.append(loop.time())
+        relisting.soon()
+        await asyncio.sleep(0)
+        at_work -= 1
+        return False
+
+    relisting = Relisting(look)
+    relisting.soon()
+    await eventually(lambda: len(looks) >= 5)
+    await end(relisting.stop())
+    waits = [later - earlier for earlier, later in itertools.pairwise(looks)]
+    assert all(wait > 0.95 * DEBOUNCE_SECONDS * 2 ** (number + 1) for number, wait in enumerate(waits[:4]))
+
+
+async def test_tools_of_a_server_that_stays_away_are_withheld_until_it_is_back(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also when it is tried again and again meanwhile."""
+    monkeypatch.setattr(catalogue_keeper, "GONE_AFTER_SECONDS", 0.5)
+    gone = pool.place.home / "gone"
+    entry = pool.entry("dying", reconnect_delay_seconds=0.05, max_reconnect_delay_seconds=0.05)
+    line = shlex.join([entry["command"], *entry["args"]])
+    entry |= {"command": "/bin/sh", "args": ["-c", f"test -e {shlex.quote(str(gone))} && exit 1; exec {line}"]}
+    pool.configure(dying=entry)
+    async with running(pool):
+        await pool.until("dying__alive")
+        gone.touch()
+        with pytest.raises(UpstreamDied):
+            await pool.call("dying", "die")
+        found = await pool.until(absent="dying__")
+        assert {tool.reason for tool in found.withheld} == {"disconnected"}
+        gone.unlink()
+        await pool.until("dying__alive")
+
+
+async def test_nothing_of_a_catalogue_outlives_its_actor(pool: Pool) -> None:  # noqa: F811
+    pool.configure(missing={"prefix": "missing", "command": "/nonexistent/server"})
+    async with running(pool) as actor:
+        await pool.bus.ask(GetServers(), timeout=10)
+        keeper = weakref.ref(actor._pool.catalogue)
+    del actor
+    gc.collect()
+    assert keeper() is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.surfacer.embedded.index import Index
+from config.notes import LARGEST_FILE
 
 NOTES = {
     "auth.md": "# Tokens\nThe auth handler rotates the refresh token on every use.\n",
@@ -72,6 +73,17 @@ def test_changes_by_hand_are_picked_up(index: Index, folder: Path) -> None:
     assert best(index, "rotates refresh handler") == ""
     assert best(index, "pgbouncer") == ""
     assert index.size() == (4, 4)
+
+
+def test_a_note_that_is_too_large_is_told_of_once(folder: Path) -> None:
+    (folder / "large.md").write_bytes(b"x" * (LARGEST_FILE + 1))
+    said: list[str] = []
+    index = Index(folder, folder.parent / "index.db", said.append)
+    for _ in range(2):
+        index.refresh(60, force=True)
+    assert said == [f"{folder / 'large.md'} is not searched: it has over 1,000,000 bytes; split it"]
+    assert index.size()[0] == len(NOTES)
+    index.close()
 
 
 def test_it_survives_a_restart_and_stays_private(index: Index, folder: Path) -> None:

@@ -47,6 +47,12 @@ def test_headings_make_chunks() -> None:
     assert {(c.namespace, c.tags, c.source) for c in found} == {("code-notes", ("jwt", "oauth"), "work/auth.md")}
 
 
+def test_a_note_of_headings_alone_is_found_by_them() -> None:
+    (only,) = chunks("freeze.md", "# Deploys are frozen on Fridays\n## In winter\n\n")
+    assert (only.hierarchy, only.text) == ("", "Deploys are frozen on Fridays\nIn winter")
+    assert chunks("empty.md", "\n\n") == []
+
+
 def test_ids_stay_when_a_text_changes_and_differ_between_places() -> None:
     before, after = chunks("a.md", NOTE), chunks("a.md", NOTE.replace("15 minutes", "10 minutes"))
     assert [c.id for c in before] == [c.id for c in after]

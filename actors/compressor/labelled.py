@@ -1,0 +1,203 @@
+"""How much each line matters in texts that are records written out: `Package: x`, `SUMMARY:y`, `<title>z</title>`,
+`- heading "w"`. The same labels come again and again; what they are called and how their values differ says which lines
+name a record, which say that it is odd, and which are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.trouble import trouble
+from actors.compressor.units import Units
+
+_LABEL = re.compile(
+    r"\s*(?:[-*>|]\s+)?(?:"
+    r"<(?P<tag>[A-Za-z][\w:.-]{0,60})(?P<attributes>\s[^>]*)?>"
+    r"|(?P<role>[a-z]{2,20}) (?=\"|\[)"
+    r"|\\(?P<command>[A-Za-z]{2,20})\*?(?=[{\[])"
+    r"|[\"']?(?P<key>[A-Za-z_/.$@][\w ./()$@-]{0,47}?)[\"']?(?:;[^:\n]{0,60})?\s*(?::(?!//)|=(?!=))"
+    r")\s*"
+)
+_CLOSING = re.compile(r"</[A-Za-z][\w:.-]{0,60}>\s*$|[\s,;]+$")
+_NAMES = (
+    "title", "name", "subject", "summary", "package", "headline", "label", "heading", "section", "subsection",
+    "chapter", "fn", "cn", "dn", "symbol", "filename", "file", "path", "artifactid", "link", "test", "testcase",
+    "caption", "term", "question", "topic", "event", "alert", "button", "part", "paragraph", "begin",
+)  # fmt: skip
+_HANDLES = (
+    "id",
+    "key",
+    "uid",
+    "url",
+    "uri",
+    "guid",
+    "number",
+    "code",
+    "version",
+    "email",
+    "author",
+    "from",
+    "to",
+    "date",
+)
+_TEXTS = (
+    "description",
+    "message",
+    "text",
+    "body",
+    "content",
+    "comment",
+    "note",
+    "details",
+    "reason",
+    "abstract",
+    "error",
+)
+_PLACE = {
+    **dict.fromkeys(_NAMES, SALIENT + 1),
+    **dict.fromkeys(_HANDLES, FILLER + 1),
+    **dict.fromkeys(_TEXTS, USEFUL),
+}
+_FEWEST = 5
+"""Lines with one label, below which it is not one of records."""
+_LABELLED = 0.5
+_REPEATED = 0.6
+_FEW_VALUES = 12
+_RARE = 0.02
+_MOST_ODD = 10
+_LONGEST_NAME = 300
+_DISTINCT = 0.5
+_MOST_NAMES = 0.35
+"""Of the text; where the lines with names are more of it, they are what it is made of."""
+_FAR = 6.0
+
+
+def written_out(lines: Sequence[str]) -> bool:
+    """Whether non-blank lines are records: most have a label, and few labels make up most of them."""
+    counts = Counter(label for label, _ in map(_read, lines) if label)
+    labelled = sum(counts.values())
+    often = [count for count in counts.values() if count >= _FEWEST]
+    return (
+        len(lines) >= 2 * _FEWEST
+        and labelled >= _LABELLED * len(lines)
+        and sum(often) >= _REPEATED * labelled
+        and len(often) >= 2
+    )
+
+
+def records(units: Units) -> list[int]:
+    """Names of records, what comes once, odd values with what their record begins with, texts, the rest; what is alike
+    everywhere last."""
+    found = [_read(line) for line in units.contents]
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for index, (label, _) in enumerate(found):
+        if label:
+            places[label].append(index)
+    scores = {label: _score(label, [found[at][1] for at in indices]) for label, indices in places.items()}
+    for label, indices in places.items():
+        if scores[label] > SALIENT and sum(units.length(at) for at in indices) > _MOST_NAMES * len(units.text):
+            scores[label] = USEFUL
+    named = any(scores[label] > SALIENT and len(indices) >= _FEWEST for label, indices in places.items())
+    best = "" if named else _best(places, found)
+    if best:
+        scores[best] = SALIENT + 1
+    ranks = [scores.get(label, FILLER) for label, _ in found]
+    openers = _openers(units, found)
+    if not named and not best:
+        counts = Counter(found)
+        for index in openers:
+            if counts[found[index]] <= 2:
+                ranks[index] = max(ranks[index], SALIENT)
+    for index in _odd(places, found):
+        ranks[index] = MUST
+        at = bisect_right(openers, index)
+        if at:
+            ranks[openers[at - 1]] = MUST
+    for index, rank in trouble(units).items():
+        ranks[index] = max(ranks[index], rank)
+    return ranks
+
+
+def _read(line: str) -> tuple[str, str]:
+    match = _LABEL.match(line)
+    if match is None:
+        return "", line.strip()
+    label = match["tag"] or match["role"] or match["command"] or match["key"]
+    value = _CLOSING.sub("", line[match.end() :])
+    return label.lower(), f"{match['attributes']} {value}" if match["attributes"] else value
+
+
+def _score(label: str, values: list[str]) -> int:
+    """What lines of a label are worth, by its name and by how its values differ."""
+    distinct = len(set(values)) / len(values)
+    if len(values) >= _FEWEST and len(set(values)) <= 2:
+        return NOISE + 1
+    length = sum(map(len, values)) / len(values)
+    place = _PLACE.get(label.rpartition(".")[2].rpartition(" ")[2].rpartition(":")[2])
+    if place is not None and place >= SALIENT:
+        return (
+            place if length and length <= _LONGEST_NAME and (distinct >= _DISTINCT or len(values) < _FEWEST) else FILLER
+        )
+    if place is not None:
+        return place
+    # A label that hardly comes again opens something of its own, or sums up.
+    return SALIENT + 2 if len(values) < _FEWEST and length else FILLER
+
+
+def _best(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> str:
+    """The label whose values tell records apart best where none has a name's name: words, all different, not long."""
+    best, most = "", 0.0
+    for label, indices in places.items():
+        values = [found[at][1] for at in indices]
+        if len(values) < _FEWEST:
+            continue
+        words = sum(1 for value in values if value[:1].isalpha()) / len(values)
+        distinct = len(set(values)) / len(values)
+        length = sum(map(len, values)) / len(values)
+        points = words * distinct if 3 <= length <= 120 else 0.0
+        if points > max(most, _DISTINCT):
+            best, most = label, points
+    return best
+
+
+def _odd(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> list[int]:
+    """Lines with a value that hardly any other of their label has, where there are few values; rarest first."""
+    rare: list[tuple[int, int]] = []
+    for indices in places.values():
+        if len(indices) < 4 * _FEWEST:
+            continue
+        values = Counter(found[at][1] for at in indices)
+        if 2 <= len(values) <= _FEW_VALUES:
+            most = max(1, int(_RARE * len(indices)))
+            rare += [(values[found[at][1]], at) for at in indices if values[found[at][1]] <= most]
+        elif len(values) > _FEW_VALUES:
+            rare += [(1, at) for at in _far([found[at][1] for at in indices], indices)]
+    return [at for _, at in sorted(rare)[:_MOST_ODD]]
+
+
+def _far(values: list[str], indices: list[int]) -> list[int]:
+    """Where a number stands that is far above all others of its label."""
+    numbers = []
+    for value in values:
+        head = value.partition(" ")[0].replace(",", "")
+        if not head.replace(".", "", 1).isdecimal() or len(head) > 15:
+            return []
+        numbers.append(float(head))
+    mean = sum(numbers) / len(numbers)
+    far = _FAR * (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
+    return [at for at, number in zip(indices, numbers, strict=True) if far and number - mean > far][:2]
+
+
+def _openers(units: Units, found: Sequence[tuple[str, str]]) -> list[int]:
+    """Where records begin: behind a blank line, or with a line without a label behind those that have one."""
+    return [
+        index
+        for index in range(len(units))
+        if index == 0
+        or units.lines[index] - units.last_lines[index - 1] > 1
+        or (not found[index][0] and found[index - 1][0])
+    ]

@@ -1,0 +1,81 @@
+"""Which statement of a program wrote each line of a log, and which lines are the rare ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from actors.compressor.units import Units
+
+_NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
+_WORD = re.compile(r"\[[^\]\d\s]{1,8}\]|(?<![^\s\[(<{|'])[^\W\d][^\W\d/]*(?:[.-][^\W\d/]+)*(?![\w/.\\-])")
+"""A word of letters, whole or in front of a separator, or a flag in brackets: what a program writes each time alike."""
+_CONSIDERED = 240
+"""Code points of a line that say which statement wrote it."""
+_MOST_WORDS = 12
+_SELDOM = 200
+"""A word in fewer than one of so many lines is a value."""
+_COMMON = 0.01
+_TEMPLATED = 0.6
+_MOST_RARE, _RARE_SHARE = 80, 0.04
+_MOST_ALIKE = 8
+"""Lines of one rare statement that are shown."""
+
+
+def shapes_of(units: Units) -> list[bytes]:
+    """The constant part of each line: what is left without digits, hex letters and separators. Equal for lines that one
+    statement wrote without names in them."""
+    lines = units.text.encode("utf-8", "replace").translate(None, _NUMBERS).split(b"\n")
+    return [lines[number - 1] for number in units.lines]
+
+
+def statements(units: Units, shapes: list[bytes]) -> list[str]:
+    """The words of each line that occur in others too, in order: equal for lines that differ only by values and names.
+
+    Lines of one shape are looked at once.
+    """
+    counts = Counter(shapes)
+    words: dict[bytes, list[str]] = {}
+    for index, shape in enumerate(shapes):
+        if shape not in words:
+            words[shape] = _WORD.findall(units.contents[index][:_CONSIDERED])
+    times: Counter[str] = Counter()
+    for shape, found in words.items():
+        many = counts[shape]
+        for word in set(found):
+            times[word] += many
+    least = max(3, len(units) // _SELDOM)
+    known = {
+        shape: " ".join([word for word in found if times[word] >= least][:_MOST_WORDS])
+        for shape, found in words.items()
+    }
+    return [known[shape] for shape in shapes]
+
+
+def rare(written: list[str]) -> list[int]:
+    """The lines of the rarest statements, rarest first; none where most lines are unlike one another, so that being
+    rare says nothing."""
+    counts = Counter(written)
+    common = max(5, _COMMON * len(written))
+    if sum(count for count in counts.values() if count >= common) < _TEMPLATED * len(written):
+        return []
+    room = min(_MOST_RARE, int(_RARE_SHARE * len(written)))
+    if sum(1 for count in counts.values() if count == 1) > room:
+        return []
+    chosen: set[str] = set()
+    for statement, count in sorted(counts.items(), key=lambda item: item[1]):
+        if count > room:
+            break
+        room -= count
+        chosen.add(statement)
+    places = sorted(
+        (index for index, statement in enumerate(written) if statement in chosen),
+        key=lambda index: counts[written[index]],
+    )
+    shown: Counter[str] = Counter()
+    found = []
+    for index in places:
+        shown[written[index]] += 1
+        if shown[written[index]] <= _MOST_ALIKE:
+            found.append(index)
+    return found

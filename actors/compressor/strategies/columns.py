@@ -1,0 +1,134 @@
+"""What a field of many records is good for: to tell the records apart, to say how they are, or nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_IDENTITY = (
+    "title", "name", "full_name", "displayname", "display_name", "label", "subject", "summary", "headline",
+    "number", "id", "key", "slug", "path", "file", "filename", "symbol", "code", "sku", "uri",
+    "email", "login", "username", "handle", "ref", "sha", "hash",
+)  # fmt: skip
+_TITLES = 9
+"""So many of them are names that people give; the others point at something."""
+_IDENTITY_NAMES = frozenset(_IDENTITY)
+_POINTERS = frozenset(("sha", "hash", "key", "ref", "code"))
+_STATE = frozenset(
+    (
+        "state", "status", "type", "kind", "level", "severity", "priority", "version", "line", "result", "conclusion",
+        "role", "value", "score", "phase", "outcome", "health",
+    )
+)  # fmt: skip
+_TEXT = frozenset(
+    (
+        "description", "documentation", "doc", "message", "msg", "text", "error", "reason", "detail", "content",
+        "snippet", "body", "help", "comment", "plain_text", "errormessage", "error_message",
+    )
+)  # fmt: skip
+_PERSONS = frozenset(
+    (
+        "author", "committer", "user", "owner", "assignee", "reporter", "creator", "created_by", "createdby", "sender",
+        "last_edited_by", "updated_by", "actor", "requester", "customer", "owner_references", "ownerreferences",
+    )
+)  # fmt: skip
+"""A name inside of one of these is not the record's."""
+_NOTHING = (b"null", b'""')
+_HOLLOW = (b"{}", b"[]")
+_CONTAINERS = (b"{", b"[")
+_DISTINCT, _FEW_STATES = 0.7, 10
+_OPAQUE = 24
+IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the values of one member name are like over all records: how many there are and how long they are together,
+    how many are containers, are empty or repeat the record's key, and the plain ones with their counts."""
+
+    name: str
+    first: bytes
+    present: int
+    length: int
+    containers: int
+    empty: int
+    echoes: int
+    values: Counter[bytes]
+
+
+def field(name: str, raws: Sequence[bytes], echoes: int) -> Field:
+    """What is known of a member from all of its values."""
+    plain = [raw[:200] for raw in raws if raw[:1] not in _CONTAINERS]
+    values = Counter(plain)
+    containers = len(raws) - len(plain)
+    empty = sum(values[raw] for raw in _NOTHING) + (sum(map(raws.count, _HOLLOW)) if containers else 0)
+    first = next((raw for raw in raws if raw not in _NOTHING), raws[0])
+    return Field(name, first, len(raws), sum(map(len, raws)), containers, empty, echoes, values)
+
+
+def place(name: str) -> int:
+    """Titles before numbers before other fields that identify."""
+    name = _last(name)
+    return _IDENTITY.index(name) if name in _IDENTITY_NAMES else len(_IDENTITY)
+
+
+def identifies(name: str) -> bool:
+    """Whether a member of this name tells records apart."""
+    return _last(name) in _IDENTITY_NAMES
+
+
+def entitles(found: Field) -> bool:
+    """Whether a field is what people call the records by."""
+    return (
+        place(found.name) < _TITLES
+        and found.first[:1] == b'"'
+        and found.length <= 300 * found.present
+        and len(found.values) >= _DISTINCT * found.present
+    )
+
+
+def score(found: Field) -> int:
+    """How much a field tells a reader; 0 leaves it out."""
+    name = _last(found.name)
+    mean = found.length / found.present
+    if found.containers > 0.5 * found.present:
+        return 0
+    text = found.first[:1] == b'"'
+    if text and (found.first[1:9].startswith((b"http://", b"https:/")) or name.endswith("url")):
+        return MINOR
+    opaque = text and mean > _OPAQUE and b" " not in found.first
+    if name in _IDENTITY_NAMES and not (text and mean > 300):
+        return PLAIN if opaque and name in _POINTERS else IDENTITY
+    if name in _STATE and mean < 60:
+        return STATE
+    if name in _TEXT or (text and b" " in found.first and mean >= 20):
+        return TEXT
+    if text and mean > 40 and b" " not in found.first:
+        return MINOR
+    return PLAIN if mean < 40 else MINOR
+
+
+def inner_score(found: Field, total: int) -> int:
+    """The same for a value inside of the records; what only points at something else says nothing."""
+    if found.empty > 0.8 * total or len(found.values) < 2 or found.containers:
+        return 0
+    points = score(found)
+    steps = found.name.lower().replace("[0]", "").replace("[", ".").replace("]", "").split(".")
+    distinct = len(found.values) >= _DISTINCT * found.present
+    person = not _PERSONS.isdisjoint(steps[:-1])
+    if points == IDENTITY:
+        if place(found.name) >= _TITLES:
+            return 0
+        return IDENTITY if distinct and not person else STATE if found.length <= 60 * found.present else TEXT
+    if points == STATE:
+        return STATE if len(found.values) <= _FEW_STATES or not distinct else MINOR
+    if points == TEXT:
+        return TEXT
+    words = found.first[:1] == b'"' and not any(map(found.first.__contains__, b"0123456789"))
+    return STATE if words and points == PLAIN and len(found.values) <= _FEW_STATES and not distinct else 0
+
+
+def _last(name: str) -> str:
+    """`__name__` of `metric.__name__` is a name; so is `Tags[Name]`."""
+    return name.rstrip("]").replace("[", ".").rpartition(".")[2].strip("_").lower()
