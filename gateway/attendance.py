@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import msgspec
 
-from actors.upstream.library_messages import LOG_LEVELS, Attend, ServerMessage
+from actors.upstream.library_messages import LOG_LEVELS, Attend, ServerMessage, lies_within
 from bus import jsonrpc
 from bus.errors import BusError
 from gateway.eras import SUBSCRIPTION_KEY, without_nulls
 from gateway.interim import for_handshake
-from gateway.session import Listen, Session
+from gateway.session import Listen, Place, Session
 from gateway.upstream import Upstream
 
 RETRY_SECONDS = 0.2
@@ -91,6 +91,7 @@ class Attendance:
             params = for_handshake(message.method, message.params)
             reply = session.ask(message.method, params, lambda told: self._progressed(message.number, told))
             self._asking[message.number] = reply
+            reply.add_done_callback(lambda _: self._asking.pop(message.number, None))
             self._spawn(self._upstream.answer(session, message.number, reply))
         else:
             self._spawn(self._upstream.refuse(session, message.number, message.method))
@@ -103,11 +104,11 @@ class Attendance:
         params = without_nulls(message.params)
         uri = jsonrpc.string(params.get("uri", msgspec.Raw(b'""')))
         place = (message.server, uri)
-        if any(part in session.subscribed for part in _parts(place)):
+        if _follows(session.subscribed, place):
             known = session.subscribed.get(place) or self._public_uri(*place)
             session.send(jsonrpc.notification(_UPDATED, jsonrpc.encode({**_plain(params), "uri": known})))
         for id_, listen in session.listens.items():
-            if any(part in listen.resources for part in _parts(place)):
+            if _follows(listen.resources, place):
                 known = listen.resources.get(place) or self._public_uri(*place)
                 stamped = {**_plain(params), "_meta": stamp(id_), "uri": known}
                 session.send(jsonrpc.notification(_UPDATED, jsonrpc.encode(stamped)))
@@ -162,11 +163,10 @@ CHANGES = {
 """Keys of a subscription's filter, and the notifications that they ask for."""
 
 
-def _parts(place: tuple[str, str]) -> list[tuple[str, str]]:
-    """A resource, and everything that contains it by its path: a server may report what lies within."""
+def _follows(resources: Iterable[Place], place: Place) -> bool:
+    """Whether a change is told to those who follow these."""
     server, uri = place
-    cuts = [uri[:at].rstrip("/") for at in range(len(uri)) if uri[at] == "/"]
-    return [place, *((server, cut) for cut in cuts), *((server, cut + "/") for cut in cuts)]
+    return any(name == server and lies_within(uri, followed) for name, followed in resources)
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

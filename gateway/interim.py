@@ -20,6 +20,8 @@ from bus import jsonrpc
 
 PARKED_SECONDS = 600.0
 """How long a parked request waits for its client; nobody tells us when a user has walked away."""
+MAX_PARKED = 64
+"""Requests of one client that wait for it; one more ends the oldest, whose client has most likely forgotten it."""
 MAX_ROUNDS = 10
 STATE_PREFIX = "mms-"
 _MARK = b'"input_required"'
@@ -114,6 +116,9 @@ class Parking:
 
     def park(self, entry: Open) -> bytes:
         """The JSON of the interim result that carries the open questions."""
+        parked = [other for other in self._open if other.state]
+        if len(parked) >= MAX_PARKED:
+            self.leave(parked[0])
         entry.state = STATE_PREFIX + secrets.token_urlsafe(24)
         entry.on_progress = None
         entry.news.clear()

@@ -224,7 +224,10 @@ class Library:
         raw = answer.result.data
         if request.stateless and interim(raw) is not None:
             return raw
-        return finished(raw, stateless=request.stateless, listed=listed, replaced=replace(raw))
+        try:
+            return finished(raw, stateless=request.stateless, listed=listed, replaced=replace(raw))
+        except msgspec.MsgspecError as error:
+            raise UpstreamInvalid(f"the server's answer to {request.method} has another shape: {error}") from None
 
     def _content(self, session: Session, place: Place, named: bool, raw: msgspec.Raw) -> dict[str, Any]:
         """The contents of one resource, under the kind of URI that the client has asked with."""

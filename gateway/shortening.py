@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from bus.errors import BusError
 from bus.message import Blob
 from bus.outbox import Outbox
 from config.policy import ToolPolicy
-from config.tokens import estimate_tokens
+from config.tokens import cost, estimate_tokens
 from gateway.call import Call, Notes
 from gateway.compressors import Compressors
 from gateway.fallback import Fallback
@@ -37,6 +38,7 @@ ASSEMBLE_SECONDS = 2.0
 """Kept of a call's own time when an external model summarises."""
 ERROR_TEXT_CHARS = 65_536
 """Longer error texts are cut, with a key to the rest; shorter ones are never touched."""
+END_CHARS = 512
 QUERY_ARGUMENTS = ("query", "q", "search", "pattern", "keyword", "keywords", "question", "search_query", "prompt")
 
 
@@ -52,7 +54,7 @@ class Shortening:
         """Shortens the text blocks; `None` when everything stays as it is."""
         wanted = wanted_policy(policy, response)
         if wanted is None or not (response.texts or response.structured):
-            notes.original_tokens = notes.shortened_tokens = sum(map(estimate_tokens, response.texts.values()))
+            notes.original_tokens = notes.shortened_tokens = sum(map(_roughly, response.texts.values()))
             return None
         started = time.perf_counter()
         request = Compress(
@@ -130,6 +132,13 @@ class Shortening:
             original_tokens=estimate_tokens(whole),
             delivered_tokens=estimate_tokens(text),
         )
+
+
+def _roughly(text: str) -> int:
+    """The tokens of a text that stays as it is, by both its ends: each call pays for this, and nothing hangs on it."""
+    if len(text) <= 2 * END_CHARS:
+        return estimate_tokens(text)
+    return math.ceil(cost(text[:END_CHARS] + text[-END_CHARS:]) * len(text) / (2 * END_CHARS))
 
 
 def llm_seconds(call: Call, policy: ToolPolicy) -> float:

@@ -1,177 +1,81 @@
-"""The gateway's own `stm_*` tools: definitions, argument checks, and whom they ask."""
+"""Answers the gateway's own `stm_*` tools."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from actors.compressor.messages import Page, ReadMore, SelectChunks
 from actors.surfacer.messages import ProposeMemory
 from actors.telemetry.messages import ProgressiveReadEvent
-from actors.tuner.messages import KINDS, MemoryRating, RateSurfacing, Rating, Recorded, ReportCompression
+from actors.tuner.messages import MemoryRating, RateSurfacing, Recorded, ReportCompression
 from bus import jsonrpc
 from bus.client import Bus
-from bus.errors import BusError, PeerUnavailable, Refused
+from bus.errors import BusError, DeadlineExceeded, PeerUnavailable, Refused
 from bus.outbox import Outbox
 from config.policy import advertises_admin, advertises_formation
 from config.problems import Problem
 from config.session import SessionSettings
-from gateway import admin_arguments, describe
+from gateway import describe
 from gateway.admin import Admin
-from gateway.catalogue import CatalogueView, definition
+from gateway.catalogue import CatalogueView
 from gateway.fallback import KEY_PREFIX
 from gateway.pipeline import Pipeline
 from gateway.response import text_result
+from gateway.tool_definitions import (
+    ADMIN,
+    DEFINITIONS,
+    OPTIONAL,
+    PROPOSE,
+    RATINGS,
+    AdminArguments,
+    CompressionFeedbackArguments,
+    DescribeToolArguments,
+    ProposeMemoryArguments,
+    ReadMoreArguments,
+    SelectChunksArguments,
+    SurfacingFeedbackArguments,
+)
+
+A = TypeVar("A", bound=msgspec.Struct)
 
 ASK_TIMEOUT_SECONDS = 15.0
 PROPOSE_TIMEOUT_SECONDS = 30.0
 """An LTM that is still starting is waited for."""
 HOST_PREFIX = "mcp__"
 
-_KEY = {"type": "string"}
-_COUNT = {"type": "integer", "minimum": 0}
-_RATINGS = list(Rating.__args__)  # type: ignore[attr-defined]
-_RATING = {"type": "string", "enum": _RATINGS}
 
-LARGEST = 2**53 - 1
-"""Integers that every peer and the bus carry exactly."""
-Natural = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-Positive = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool says.
 
+    Attributes:
+        memories: a memory block beside it; empty for none.
+    """
 
-class _SelectChunks(msgspec.Struct, forbid_unknown_fields=True):
-    key: str
-    sections: list[str]
+    text: str
+    is_error: bool = False
+    memories: str = ""
 
 
-class _ReadMore(msgspec.Struct, forbid_unknown_fields=True):
-    key: str
-    offset: Natural = 0
-    limit: Positive | None = None
-    find: str | None = None
+class _Tool(Generic[A]):
+    """One tool: what it is called with, and what answers that for a session."""
+
+    def __init__(self, arguments: type[A], answer: Callable[[A, str], Awaitable[Answer]]) -> None:
+        self._arguments = arguments
+        self._answer = answer
+
+    async def call(self, arguments: bytes, session: str) -> Answer:
+        """Raises MsgspecError for arguments that are not its own, and what the tool raises."""
+        return await self._answer(msgspec.json.decode(arguments, type=self._arguments), session)
 
 
-class _DescribeTool(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    part: str = "description"
-    offset: int = 0
-    limit: int = 4000
-    generation: str | None = None
-
-
-class _OneRating(msgspec.Struct, forbid_unknown_fields=True):
-    memory_id: str
-    rating: Rating
-
-
-class _SurfacingFeedback(msgspec.Struct, forbid_unknown_fields=True):
-    surfacing_id: str
-    rating: Rating | None = None
-    memory_id: str | None = None
-    ratings: list[_OneRating] | None = None
-
-
-class _CompressionFeedback(msgspec.Struct, forbid_unknown_fields=True):
-    server: str
-    tool: str
-    missing: str
-    kind: str = "other"
-    trace_id: str | None = None
-
-
-class _Admin(msgspec.Struct, forbid_unknown_fields=True):
-    action: str
-    params: dict[str, Any] | None = None
-
-
-class _ProposeMemory(msgspec.Struct, forbid_unknown_fields=True):
-    content: Annotated[str, msgspec.Meta(max_length=2000)]
-    source_ref: Annotated[str, msgspec.Meta(max_length=512)] = ""
-    idempotency_key: Annotated[str, msgspec.Meta(max_length=256)] = ""
-
-
-DEFINITIONS = (
-    definition(
-        "stm_proxy_read_more",
-        "Read on in a shortened response: the next slice from `offset`, or with `find` (words or a quoted string) "
-        "the best matching passages.",
-        {"key": _KEY, "offset": _COUNT, "limit": {"type": "integer", "minimum": 1}, "find": {"type": "string"}},
-        ["key"],
-    ),
-    definition(
-        "stm_proxy_select_chunks",
-        "Get named sections of a shortened response.",
-        {"key": _KEY, "sections": {"type": "array", "items": {"type": "string"}}},
-        ["key", "sections"],
-    ),
-    definition(
-        "stm_proxy_describe_tool",
-        "Page through a tool's full description or input schema without running it.",
-        {
-            "name": {"type": "string"},
-            "part": {"type": "string", "enum": list(describe.PARTS)},
-            "offset": _COUNT,
-            "limit": {"type": "integer", "minimum": 1, "maximum": describe.MAX_LIMIT},
-            "generation": {"type": "string"},
-        },
-        ["name"],
-    ),
-    definition(
-        "stm_surfacing_feedback",
-        "Rate surfaced memories: one `rating` for all (or for `memory_id`), or `ratings` for each.",
-        {
-            "surfacing_id": {"type": "string"},
-            "rating": _RATING,
-            "memory_id": {"type": "string"},
-            "ratings": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"memory_id": {"type": "string"}, "rating": _RATING},
-                    "required": ["memory_id", "rating"],
-                },
-            },
-        },
-        ["surfacing_id"],
-    ),
-    definition(
-        "stm_compression_feedback",
-        "Report information that shortening lost (a learning signal; use read_more to get it back).",
-        {
-            **{name: {"type": "string"} for name in ("server", "tool", "missing")},
-            "kind": {"type": "string", "enum": list(KINDS)},
-            "trace_id": {"type": "string"},
-        },
-        ["server", "tool", "missing"],
-    ),
-)
-ADMIN = "stm_admin"
-PROPOSE = "stm_memory_propose"
-OPTIONAL = {
-    ADMIN: definition(
-        ADMIN,
-        "Observe and manage the gateway: statistics, health, caches, recommendations. "
-        'action="help" describes each action\'s params.',
-        {
-            "action": {"type": "string", "enum": [*admin_arguments.ACTIONS, admin_arguments.HELP]},
-            "params": {"type": "object"},
-        },
-        ["action"],
-    ),
-    PROPOSE: definition(
-        PROPOSE,
-        "Propose something worth remembering. It waits in the memory's review queue; nothing is stored by itself.",
-        {
-            "content": {"type": "string", "maxLength": 2000},
-            "source_ref": {"type": "string", "maxLength": 512},
-            "idempotency_key": {"type": "string", "maxLength": 256},
-        },
-        ["content"],
-    ),
-}
-"""Shown to clients that want them."""
+def _alike(answer: Callable[[A], Awaitable[Answer]]) -> Callable[[A, str], Awaitable[Answer]]:
+    """For a tool that answers all sessions alike."""
+    return lambda asked, session: answer(asked)
 
 
 class OwnTools:
@@ -197,14 +101,14 @@ class OwnTools:
         self._catalogue = catalogue
         self._session = session
         self._admin = Admin(bus, catalogue, problems, lambda: pipeline.compressors.names)
-        self._tools: dict[str, tuple[type[Any], Callable[..., Awaitable[tuple[Any, ...]]]]] = {
-            "stm_proxy_read_more": (_ReadMore, self._read_more),
-            "stm_proxy_select_chunks": (_SelectChunks, self._select_chunks),
-            "stm_proxy_describe_tool": (_DescribeTool, self._describe_tool),
-            "stm_surfacing_feedback": (_SurfacingFeedback, self._surfacing_feedback),
-            "stm_compression_feedback": (_CompressionFeedback, self._compression_feedback),
-            ADMIN: (_Admin, self._administer),
-            PROPOSE: (_ProposeMemory, self._propose_memory),
+        self._tools: dict[str, _Tool[Any]] = {
+            "stm_proxy_read_more": _Tool(ReadMoreArguments, self._read_more),
+            "stm_proxy_select_chunks": _Tool(SelectChunksArguments, _alike(self._select_chunks)),
+            "stm_proxy_describe_tool": _Tool(DescribeToolArguments, _alike(self._describe_tool)),
+            "stm_surfacing_feedback": _Tool(SurfacingFeedbackArguments, _alike(self._surfacing_feedback)),
+            "stm_compression_feedback": _Tool(CompressionFeedbackArguments, _alike(self._compression_feedback)),
+            ADMIN: _Tool(AdminArguments, _alike(self._administer)),
+            PROPOSE: _Tool(ProposeMemoryArguments, _alike(self._propose_memory)),
         }
 
     def __contains__(self, name: str) -> bool:
@@ -229,33 +133,29 @@ class OwnTools:
 
     async def call(self, name: str, arguments: bytes, *, stateless: bool, session: str) -> bytes:
         """JSON of the tool's result; refused arguments are tool errors that name the argument, never its value."""
-        contract, handler = self._tools[name]
-        blocks: list[str] = []
         try:
-            asked = msgspec.json.decode(arguments, type=contract)
-            text, is_error, *blocks = await (handler(asked, session) if contract is _ReadMore else handler(asked))
+            answer = await self._tools[name].call(arguments, session)
         except msgspec.MsgspecError as error:
-            text, is_error = f"{name}: {error}", True
-        except Refused as error:
-            text, is_error = error.message, True
+            answer = Answer(f"{name}: {error}", is_error=True)
         except PeerUnavailable as error:
-            text, is_error = f"not available at the moment, try again: {error.message}", True
+            answer = Answer(f"not available at the moment, try again: {error.message}", is_error=True)
         except BusError as error:
-            text, is_error = error.message, True
-        return text_result(text, *blocks, is_error=is_error, stateless=stateless)
+            answer = Answer(error.message, is_error=True)
+        blocks = (answer.text, answer.memories) if answer.memories else (answer.text,)
+        return text_result(*blocks, is_error=answer.is_error, stateless=stateless)
 
     def _budget(self) -> tuple[int, int]:
         """Ceilings of one follow-up answer: the global ones, whatever tool the original is from."""
         policy = self._pipeline.policy("", "")
         return policy.max_chars, policy.max_tokens
 
-    async def _read_more(self, asked: _ReadMore, session: str) -> tuple[str | bool, ...]:
+    async def _read_more(self, asked: ReadMoreArguments, session: str) -> Answer:
         max_chars, max_tokens = self._budget()
         if asked.key.startswith(KEY_PREFIX):
             most = min(max_chars, max_tokens)
             kept = self._pipeline.fallback.read(asked.key, asked.offset, asked.limit, most, asked.find or "")
             if kept is not None:
-                return kept, False
+                return Answer(kept)
         request = ReadMore(
             key=asked.key,
             offset=asked.offset,
@@ -265,17 +165,16 @@ class OwnTools:
             max_tokens=max_tokens,
         )
         page = await self._pipeline.compressors.page(request, ASK_TIMEOUT_SECONDS)
-        block = await self._pipeline.continued(page, session, asked.find or "")
-        return (*self._page(page), block) if block else self._page(page)
+        return self._page(page, await self._pipeline.continued(page, session, asked.find or ""))
 
-    async def _select_chunks(self, asked: _SelectChunks) -> tuple[str, bool]:
+    async def _select_chunks(self, asked: SelectChunksArguments) -> Answer:
         max_chars, max_tokens = self._budget()
         request = SelectChunks(
             key=asked.key, sections=tuple(asked.sections), max_chars=max_chars, max_tokens=max_tokens
         )
         return self._page(await self._pipeline.compressors.page(request, ASK_TIMEOUT_SECONDS))
 
-    def _page(self, page: Page) -> tuple[str, bool]:
+    def _page(self, page: Page, memories: str = "") -> Answer:
         if not page.is_error:
             self._events.add(
                 ProgressiveReadEvent(
@@ -290,18 +189,18 @@ class OwnTools:
                     progressive=page.is_progressive,
                 )
             )
-        return page.text.data.decode("utf-8", "surrogatepass"), page.is_error
+        return Answer(page.text.text, page.is_error, memories)
 
-    async def _describe_tool(self, asked: _DescribeTool) -> tuple[str, bool]:
+    async def _describe_tool(self, asked: DescribeToolArguments) -> Answer:
         entry = self._catalogue.find(asked.name)
         if entry is None:
             bare = asked.name.split("__", 2)[-1] if asked.name.startswith(HOST_PREFIX) else ""
             hint = f"; without the host's prefix: {bare}" if self._catalogue.find(bare) else ""
             raise Refused(f"no tool of this name is available{hint}")
         allowed = self._pipeline.settings.proxy.recover_upstream_description
-        return describe.page(entry, asked.part, asked.offset, asked.limit, asked.generation or "", allowed), False
+        return Answer(describe.page(entry, asked.part, asked.offset, asked.limit, asked.generation or "", allowed))
 
-    async def _surfacing_feedback(self, asked: _SurfacingFeedback) -> tuple[str, bool]:
+    async def _surfacing_feedback(self, asked: SurfacingFeedbackArguments) -> Answer:
         if asked.ratings is not None and (asked.rating is not None or asked.memory_id is not None):
             raise Refused("give either rating (with memory_id for one memory) or ratings, not both")
         if asked.ratings:
@@ -309,10 +208,10 @@ class OwnTools:
         elif asked.rating is not None:
             ratings = (MemoryRating(memory_id=asked.memory_id or "", rating=asked.rating),)
         else:
-            raise Refused(f"give a rating ({', '.join(_RATINGS)}) or a list of ratings")
+            raise Refused(f"give a rating ({', '.join(RATINGS)}) or a list of ratings")
         return await self._recorded(RateSurfacing(surfacing_id=asked.surfacing_id, ratings=ratings))
 
-    async def _compression_feedback(self, asked: _CompressionFeedback) -> tuple[str, bool]:
+    async def _compression_feedback(self, asked: CompressionFeedbackArguments) -> Answer:
         server, tool = self._named(asked.server, asked.tool)
         return await self._recorded(
             ReportCompression(
@@ -340,10 +239,10 @@ class OwnTools:
             raise Refused(f"Not recorded: {server} has no tool of this name; give it as tools/list shows it")
         return server, tool
 
-    async def _administer(self, asked: _Admin) -> tuple[str, bool]:
-        return await self._admin.answer(asked.action, asked.params), False
+    async def _administer(self, asked: AdminArguments) -> Answer:
+        return Answer(await self._admin.answer(asked.action, asked.params))
 
-    async def _propose_memory(self, asked: _ProposeMemory) -> tuple[str, bool]:
+    async def _propose_memory(self, asked: ProposeMemoryArguments) -> Answer:
         longest = self._pipeline.settings.formation.max_content_chars
         if len(asked.content) > longest:
             raise Refused(f"content may have at most {longest} characters")
@@ -352,13 +251,13 @@ class OwnTools:
         )
         done = await self._bus.ask(request, timeout=PROPOSE_TIMEOUT_SECONDS)
         if done.ok:
-            return jsonrpc.encode({"ok": True, "proposal": msgspec.Raw(done.answer.data)}).decode(), False
+            return Answer(jsonrpc.encode({"ok": True, "proposal": msgspec.Raw(done.answer.data)}).decode())
         why = {"ok": False, "reason": done.reason}
-        return jsonrpc.encode(why | ({"message": done.message} if done.message else {})).decode(), False
+        return Answer(jsonrpc.encode(why | ({"message": done.message} if done.message else {})).decode())
 
-    async def _recorded(self, request: RateSurfacing | ReportCompression) -> tuple[str, bool]:
+    async def _recorded(self, request: RateSurfacing | ReportCompression) -> Answer:
         try:
             recorded: Recorded = await self._bus.ask(request, timeout=ASK_TIMEOUT_SECONDS)
-        except (PeerUnavailable, TimeoutError):
-            return "not recorded, try again: the tuner is not available at the moment", True
-        return recorded.text, not recorded.ok
+        except (PeerUnavailable, DeadlineExceeded):
+            return Answer("not recorded, try again: the tuner is not available at the moment", is_error=True)
+        return Answer(recorded.text, not recorded.ok)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from actors.upstream.library_messages import AnswerServer, AskServer, ClientProgress
-from actors.upstream.messages import CallResult, CallTool, Progress
+from actors.upstream.messages import CallResult, CallTool, Progress, UpstreamInvalid
 from bus import jsonrpc
 from bus.client import Bus
 from bus.errors import BusError, Busy, PeerRestarted, PeerUnavailable, Stopping
@@ -118,7 +118,11 @@ class Upstream:
                 return answer
             given = {"requestState": members["requestState"]} if "requestState" in members else {}
             if "inputRequests" in members:
-                given["inputResponses"] = msgspec.Raw(await _inputs(client, members["inputRequests"]))
+                try:
+                    given["inputResponses"] = msgspec.Raw(await _inputs(client, members["inputRequests"]))
+                except (KeyError, msgspec.MsgspecError):
+                    what = f"upstream {request.server} asked for input in a way that cannot be understood"
+                    raise UpstreamInvalid(f"{what}, for {terms.label}") from None
             else:
                 await asyncio.sleep(wait)
                 wait *= 2
@@ -164,8 +168,9 @@ class Upstream:
         """Takes what the client gave to the server; what it left out will be asked again."""
         given = jsonrpc.members(inputs.get("inputResponses", b"{}"))
         for key, raw in given.items():
-            number = int(key) if key.isdigit() else 0
-            if entry.questions.pop(number, None) is not None:
+            number = next((number for number in entry.questions if str(number) == key), None)
+            if number is not None:
+                del entry.questions[number]
                 answer = AnswerServer(session=client.name, number=number, result=Blob(bytes(raw)))
                 await self.bus.ask(answer, timeout=ANSWER_SECONDS)
         if entry.questions:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
-from actors.compressor.strategies import contents, embedded, history, lines, paths, structured, table
+from actors.compressor.strategies import contents, embedded, history, lines, parts, paths, structured, table
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
@@ -67,6 +67,9 @@ def _auto(task: Task) -> Draft:
         if draft is not None:
             sampled = data[:1] == b"[" or "whole" in draft.said
             return replace(draft, path="schema_pruning" if sampled else "extract_fields")
+    composed = parts.parts(task, _auto) if data is None else None
+    if composed is not None:
+        return replace(composed, path="parts")
     special = _SPECIAL.get(task.kind)
     if special is not None:
         draft = special(task)

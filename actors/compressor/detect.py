@@ -80,7 +80,15 @@ _CODE = re.compile(
     r"|(?:export )?(?:const|let|var) \w+ ?[:=]|(?:public|private|protected|static) [\w<]|return\b"
     r"|if ?\(.*\) ?\{|if .*:$|for ?\(.*\{?"
     r"|for .* in .*:$|else ?\{|else:|\} else|elif .*:$|try:|except\b.*:$|@\w+|self\.\w+|this\.\w+"
-    r"|[})\]]+[;,]?$|\S.{2,200}[;{]$|//|/\*\*?|\* )"
+    r"|[})\]]+[;,]?$|\S.{2,200}[;{]$|//|/\*\*?|\* |\*\*(?: |$)|#\s*(?:define|include|if|ifn?def|endif|undef|pragma)\b"
+    r"|(?:local|export|declare|readonly|set|unset) [\w-]+|(?:fi|done|esac|end|;;|then|do|begin)$|\[\[? \S"
+    r"|if \[|[A-Z_]{2,}=\S"
+    r"|[\w:-]+ ?\(\) ?\{|(?:my|our|use|sub|require|def|val|var|fun|object|trait|message|scalar|extend) [\w$@%({\"'/]"
+    r"|\\(?:begin|end|item|(?:sub)*section|label|newcommand|usepackage|documentclass)\b|%(?: |$)"
+    r"|[0-9a-f]{3,16}:\t|\.?\w+:$|\.(?:globl|text|data|section|align|type|size|cfi_\w+)\b"
+    r"|(?:mov|push|pop|call|lea|jmp|ret)[lqbw]?\b"
+    r"|\((?:def\w*|define|ns|let) |;;|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
+    r"|(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|SET|COPY|GRANT|COMMENT ON|BEGIN|COMMIT)\b)"
 )
 
 

@@ -16,6 +16,7 @@ from actors.compressor.units import Units
 ASKED, MUST, SALIENT, USEFUL, FILLER, NOISE = 12, 9, 7, 5, 2, 0
 _LINE_END = cost("\n")
 _FENCES = ("```", "~~~")
+_PIECES = 1.5
 
 
 class Gaps(Enum):
@@ -28,12 +29,17 @@ class Gaps(Enum):
 
 @dataclass(frozen=True)
 class Excerpt:
-    """What is delivered of a text: `kept` of `total` lines."""
+    """What is delivered of a text: `kept` of `total` lines.
+
+    Attributes:
+        pieces: the text consists of lines so long that they are kept in pieces, so lines say little.
+    """
 
     text: str
     kept: int
     total: int
     complete: bool
+    pieces: bool = False
 
 
 def choose(
@@ -59,7 +65,19 @@ def choose(
             break
         chosen[index + 1] = 1
         chars, tokens = next_chars, next_tokens
+    _close(units, chosen, gaps)
     return _render(units, [index for index, kept in enumerate(chosen[1:-1]) if kept], gaps)
+
+
+def _close(units: Units, chosen: bytearray, gaps: Gaps) -> None:
+    """Keeps a unit left out between two kept ones where it costs no more than the mark that would stand for it."""
+    chars, tokens = _gap_cost(units, gaps)
+    at = chosen.find(b"\1\0\1")
+    while at >= 0:
+        text = units.contents[at]
+        if len(text) < chars and at not in units.overrides and cost(text) + _LINE_END <= tokens:
+            chosen[at + 1] = 1
+        at = chosen.find(b"\1\0\1", at + 2)
 
 
 def _blanks(units: Units, index: int, chosen: bytearray) -> int:
@@ -112,7 +130,8 @@ def _render(units: Units, chosen: list[int], gaps: Gaps) -> Excerpt:
     if len(chosen) == len(units) and not units.overrides and not units.thinned:
         return Excerpt(units.text, units.total_lines, units.total_lines, complete=True)
     kept = {line for index in chosen for line in range(units.lines[index], units.last_lines[index] + 1)}
-    return Excerpt("".join(parts).rstrip(), len(kept), units.total_lines, complete=False)
+    pieces = len(units) > _PIECES * units.total_lines
+    return Excerpt("".join(parts).rstrip(), len(kept), units.total_lines, complete=False, pieces=pieces)
 
 
 def _mark(parts: list[str], units: Units, before: int, after: int, gaps: Gaps) -> None:

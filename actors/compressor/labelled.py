@@ -128,7 +128,11 @@ def _read(line: str) -> tuple[str, str]:
         return "", line.strip()
     label = match["tag"] or match["role"] or match["command"] or match["key"]
     value = _CLOSING.sub("", line[match.end() :])
-    return label.lower(), f"{match['attributes']} {value}" if match["attributes"] else value
+    if match["role"]:
+        value = value.partition(" [")[0]
+    elif match["attributes"]:
+        value = f"{match['attributes'].strip()} {value}"
+    return label.lower(), value
 
 
 def _score(label: str, values: list[str]) -> int:
@@ -158,7 +162,8 @@ def _best(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> str
         words = sum(1 for value in values if value[:1].isalpha()) / len(values)
         distinct = len(set(values)) / len(values)
         length = sum(map(len, values)) / len(values)
-        points = words * distinct if 3 <= length <= 120 else 0.0
+        points = round(words * distinct, 1) if 3 <= length <= 120 else 0.0
+        # Of labels that serve as well the first one opens the record.
         if points > max(most, _DISTINCT):
             best, most = label, points
     return best

@@ -18,7 +18,7 @@ _ALARMS = (
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
-    "mismatch",
+    "mismatch", "not ok", " signal ",
 )  # fmt: skip
 _SEVERE = re.compile(
     r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled"
@@ -51,31 +51,6 @@ _SUMMARY_WORDS = (
     "result", "summary", "build", "fail", "ok ", "pass", "# ",
 )  # fmt: skip
 _LEVEL = re.compile(r"\b(?:FATAL|ERROR|FAILED|CRITICAL)\b")
-_SIGNATURE = re.compile(
-    r"^\s*(?:(?:async )?def \w+|class \w+|(?:export )?(?:default )?(?:abstract )?(?:async )?(?:function\b"
-    r"|class \w|interface \w|enum \w|namespace \w)"
-    r"|(?:export )?type \w+.{0,80}=|(?:export )?const \w+ ?(?::.{1,80})?= ?(?:async ?)?(?:\(|function"
-    r"|\w+ ?=>)|func [\w(]"
-    r"|(?:pub(?:\([a-z]+\))? )?(?:async )?(?:unsafe )?(?:fn|struct|enum|impl|trait|mod|union"
-    r"|macro_rules!)\s+\w|impl\b|type \w+ (?:struct|interface|func)"
-    r"|(?:public|private|protected|internal|static|final|abstract|override|virtual)\b[^;=]{1,200}[({]"
-    r"|(?:CREATE|ALTER) (?:TABLE|VIEW|FUNCTION|INDEX)\b"
-    r"|(?:[A-Za-z_][\w:*&<>]* )+\*?\w+\([^;]{0,200}\)\s*\{|#define \w+\(|module \w|package \w)"
-)
-_OPENERS = (
-    "async ", "def ", "class ", "export ", "default ", "abstract ", "function", "interface ", "enum ", "namespace ",
-    "type ", "const ", "func ", "pub", "unsafe ", "fn", "struct", "trait", "mod", "union", "macro_rules!", "impl",
-    "private", "protected", "internal", "static", "final", "override", "virtual", "CREATE ", "ALTER ", "#define ",
-    "package ",
-)  # fmt: skip
-"""What a signature begins with, unless its line has a brace."""
-_NOT_SIGNATURE = re.compile(r"^\s*(?:return|if|for|while|switch|else|catch|elif|await|yield|throw|new)\b")
-_OUTER = re.compile(
-    r"^(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static )"
-)
-_DOC = re.compile(r'^\s*(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
-_COMMENTS = ("//", "#", "*", "/*", "--", "<!--")
-_COMMENT = re.compile(r"^\s*(?://|#(?!\w)|\*|/\*|--|<!--)")
 _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
@@ -183,32 +158,6 @@ def diff(units: Units) -> list[int]:
             ranks.append(SALIENT + 1)
         else:
             ranks.append(USEFUL if line[:1] in ("+", "-") else NOISE + 1)
-    return ranks
-
-
-def code(units: Units) -> list[int]:
-    """Signatures, whole where they run over several lines, then the first line of each doc, imports, constants."""
-    ranks = [NOISE + 1] * len(units)
-    open_until = -1
-    for index, line in enumerate(units.contents):
-        bare = line.lstrip()
-        if index <= open_until:
-            ranks[index] = SALIENT
-            if line.rstrip().endswith((":", "{", ";", ")")) and line.count(")") > line.count("("):
-                open_until = -1
-        elif ("{" in bare or bare.startswith(_OPENERS)) and _SIGNATURE.match(line) and not _NOT_SIGNATURE.match(line):
-            ranks[index] = SALIENT + (1 if bare is line else 0)
-            if line.count("(") > line.count(")"):
-                open_until = index + 8
-        elif index and ranks[index - 1] >= SALIENT and _DOC.match(line):
-            ranks[index] = USEFUL
-        elif bare is line and _OUTER.match(line):
-            ranks[index] = FILLER + 1
-        elif bare.startswith(_COMMENTS) and _COMMENT.match(line):
-            ranks[index] = NOISE
-    for index, line in enumerate(units.contents[:-1]):
-        if ranks[index + 1] >= SALIENT and line.lstrip().startswith("@"):
-            ranks[index] = USEFUL
     return ranks
 
 

@@ -130,7 +130,7 @@ def _behind(
     """Lifts what the same service wrote behind a line of trouble, as long as it belongs to it: frames, indented lines,
     and lines without a time in a log in which others have one."""
     service, at = services[index], index + 1
-    unstamped = stamped.get(service, False) and _STAMP.match(lines[index]) is not None
+    unstamped = stamped.get(service, False)
     while at < len(lines) and most:
         if services[at] == service:
             line = lines[at]

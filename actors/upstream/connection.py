@@ -225,9 +225,8 @@ class Server:
     def conversation(self) -> Conversation | None:
         """The open one, if there is one at this moment."""
         talk = self._conversation
-        if talk is None or self.state != "ready" or talk.peer.closed.is_set() or talk.peer.deaf:
-            return None
-        return talk
+        is_open = talk is not None and self.state == "ready" and not (talk.peer.closed.is_set() or talk.peer.deaf)
+        return talk if is_open else None
 
     def take_tools(self, tools: list[bytes]) -> None:
         """The tools as another connection to the same server has listed them."""
@@ -398,5 +397,4 @@ class Server:
 
     async def _finds_other_tools(self) -> bool:
         before = self.tools
-        await self.relist()
-        return self.tools != before
+        return await self.relist() and self.tools != before

@@ -105,9 +105,12 @@ class Kept:
             self._log.warning("kept_catalogue_unusable", error=error.message)
 
     def find(self, name: str, settings: UpstreamSettings) -> KeptServer | None:
-        """What is known of a server, if it was reached in this very way."""
+        """What is known of a server that was reached in this very way; under another name, if it has been renamed."""
+        connection = fingerprint(settings)
         found = self._servers.get(name)
-        return found if found is not None and found.connection == fingerprint(settings) else None
+        if found is not None and found.connection == connection:
+            return found
+        return next((other for other in self._servers.values() if other.connection == connection), None)
 
     def update(self, servers: dict[str, KeptServer]) -> None:
         """Has the servers written down, if they have changed; `close` waits for that."""

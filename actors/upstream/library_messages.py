@@ -160,3 +160,9 @@ class RootsChanged(Request[None], frozen=True, kw_only=True):
     idempotent = True
 
     session: str
+
+
+def lies_within(uri: str, followed: str) -> bool:
+    """Whether a change of a resource is reported to those who follow another: it is the same, or contained in it by its
+    path."""
+    return uri == followed or uri.startswith(followed.rstrip("/") + "/")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from actors.upstream.library_messages import LOG_LEVELS, Attend, ServerMessage
+from actors.upstream.library_messages import LOG_LEVELS, Attend, ServerMessage, lies_within
 from actors.upstream.messages import UpstreamUnavailable
 from bus import jsonrpc
 from bus.errors import Refused
@@ -234,10 +234,7 @@ def check_level(level: str) -> None:
 
 def follows(session: ClientSession, server: str, uri: str) -> bool:
     """Whether a change of `uri` is reported to it: subscribed to it, or to something that contains it."""
-    return any(
-        name == server and (uri == wanted or uri.startswith(wanted.rstrip("/") + "/"))
-        for name, wanted in session.subscriptions
-    )
+    return any(name == server and lies_within(uri, wanted) for name, wanted in session.subscriptions)
 
 
 def uri_of(params: bytes) -> str:

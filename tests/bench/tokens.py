@@ -7,7 +7,7 @@ from typing import Any
 
 import bpe_openai
 
-from gateway.tools import DEFINITIONS
+from gateway.tool_definitions import DEFINITIONS
 
 
 @cache

@@ -36,7 +36,7 @@ async def test_a_server_of_a_clients_own_is_spoken_to_in_the_clients_era(
         assert '"ok":true' in asked.text
     else:
         assert asked.code == -32600
-        assert ("mms set both_shared session=dedicated" in asked.text) == (server == "both_shared")
+        assert (b"mms set both_shared session=dedicated" in asked.line) == (server == "both_shared")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -49,6 +49,13 @@ async def test_a_server_of_one_era_is_spoken_to_in_that(connect: Connect, versio
             assert "true" in answer.text, tool
         else:
             assert answer.result["resultType"] == "input_required", tool
+
+
+async def test_a_question_that_nobody_understands_is_said_to_be(connect: Connect) -> None:
+    client = await connect(capabilities=ELICITATION, ready=("own_stateless__ask_oddly",))
+    answer = await client.call("own_stateless__ask_oddly")
+    assert answer.result["isError"] is True
+    assert "asked for input in a way that cannot be understood" in answer.text
 
 
 async def test_what_a_client_can_be_asked_counts_whatever_it_does_first(connect: Connect, shared_home: Home) -> None:

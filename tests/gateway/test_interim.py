@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from actors.upstream.library_messages import ServerMessage
+from actors.upstream.library_messages import ServerMessage, lies_within
+from actors.upstream.messages import CallResult
 from gateway.eras import askable, failed, finished
-from gateway.interim import for_handshake, for_stateless, interim
+from gateway.interim import MAX_PARKED, Open, Parking, for_handshake, for_stateless, interim
 
 URL = {"mode": "url", "message": "go", "url": "https://example.org/x"}
 FORM = {"message": "sure?", "requestedSchema": {"type": "object", "properties": {"x": {"default": None}}}}
@@ -77,3 +79,41 @@ def test_the_code_of_a_missing_resource_follows_the_era() -> None:
     assert json.loads(failed(raw, True)) == {"code": -32602, "message": "m", "data": {"uri": "res://-32002"}}
     other = b'{"code":-32050,"message":"-32002"}'
     assert json.loads(failed(other, True)) == json.loads(other)
+
+
+async def test_requests_whose_client_never_comes_back_are_bounded() -> None:
+    parking = Parking()
+
+    async def never() -> CallResult:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    entries = []
+    for number in range(MAX_PARKED + 1):
+        entry = Open("server", None)
+        entry.task = asyncio.create_task(never())
+        parking.add(entry)
+        entry.questions[number] = ServerMessage(server="server", method="roots/list", number=number)
+        parking.park(entry)
+        entries.append(entry)
+    first, *others = entries
+    await asyncio.wait([first.task])
+    assert first.task.cancelled() and parking.resume(first.state, "server") is None
+    assert all(parking.resume(entry.state, "server") is entry for entry in others)
+    parking.close()
+    await asyncio.wait([entry.task for entry in others])
+
+
+@pytest.mark.parametrize(
+    ("uri", "followed", "told"),
+    [
+        ("res://a", "res://a", True),
+        ("res://a/b/c", "res://a", True),
+        ("res://a/b", "res://a/", True),
+        ("res://ab", "res://a", False),
+        ("res://a", "res://a/b", False),
+        ("res://a" + "/" * 200_000, "res://b", False),
+    ],
+)
+def test_what_lies_within_a_resource_is_told_to_its_followers(uri: str, followed: str, told: bool) -> None:
+    assert lies_within(uri, followed) is told

@@ -40,6 +40,14 @@ async def test_prompts_and_completion(connect: Connect) -> None:
     assert (await client.request("prompts/get", {"name": "library__nothing"})).code == -32602
 
 
+async def test_a_server_is_blamed_for_its_own_answers(connect: Connect) -> None:
+    client = await connect(ready=("library__touch",))
+    params = {"name": "library__greet", "arguments": {"who": "nobody"}}
+    answer = await client.request("prompts/get", params)
+    assert answer.code == -32603
+    assert "the server's answer to prompts/get has another shape" in answer.frame["error"]["message"]
+
+
 async def test_a_subscribed_resource_reports_its_change(connect: Connect) -> None:
     client = await connect(ready=("library__touch",))
     uri = await uri_of(client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.upstream.exposure import OWN_TOOLS
-from gateway.tools import OPTIONAL
+from gateway.tool_definitions import OPTIONAL
 from tests.bench.tokens import own_tools, tokens
 from tests.gateway.conftest import Connect
 

@@ -100,7 +100,7 @@ def score(found: Field) -> int:
     opaque = text and mean > _OPAQUE and b" " not in found.first
     if name in _IDENTITY_NAMES and not (text and mean > 300):
         return PLAIN if opaque and name in _POINTERS else IDENTITY
-    if name in _STATE and mean < 60:
+    if (name in _STATE or (name.endswith("name") and text)) and mean < 60:
         return STATE
     if name in _TEXT or (text and b" " in found.first and mean >= 20):
         return TEXT
@@ -126,7 +126,14 @@ def inner_score(found: Field, total: int) -> int:
     if points == TEXT:
         return TEXT
     words = found.first[:1] == b'"' and not any(map(found.first.__contains__, b"0123456789"))
-    return STATE if words and points == PLAIN and len(found.values) <= _FEW_STATES and not distinct else 0
+    if not words or points != PLAIN:
+        return 0
+    return PLAIN if distinct else STATE if len(found.values) <= _FEW_STATES else 0
+
+
+def worth(name: str, raw: bytes) -> int:
+    """How much one plain value tells, by its name and looks; empty ones and links tell next to nothing."""
+    return score(field(name, [raw], 0))
 
 
 def _last(name: str) -> str:

@@ -9,6 +9,7 @@ from actors.compressor import labelled, outline, ranks
 from actors.compressor.detect import Kind
 from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
 from actors.compressor.grid import odd, read
+from actors.compressor.ranks_code import code
 from actors.compressor.ranks_log import log
 from actors.compressor.relevance import near
 from actors.compressor.statements import shapes_of, statements
@@ -21,7 +22,7 @@ _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.REPORT: (log, Gaps.BLOCK),
     Kind.GREP: (ranks.grep, Gaps.BLOCK),
     Kind.DIFF: (ranks.diff, Gaps.INLINE),
-    Kind.CODE: (ranks.code, Gaps.INLINE),
+    Kind.CODE: (code, Gaps.INLINE),
     Kind.MARKDOWN: (ranks.markdown, Gaps.INLINE),
     Kind.CONFIG: (outline.settings, Gaps.INLINE),
     Kind.RECORDS: (labelled.records, Gaps.INLINE),
@@ -55,14 +56,14 @@ def truncate(task: Task) -> Draft:
         thinned.restore(units)
     budget, soft = task.budget.minus(counts), task.soft.minus(counts)
     if gaps is Gaps.BLOCK:
-        return _draft(choose(units, ranked, budget, soft, gaps), gaps, counts)
+        return _draft(task, choose(units, ranked, budget, soft, gaps), gaps, counts)
     salient = [index for index, rank in enumerate(ranked) if rank >= SALIENT]
     if sum(units.length(index) for index in salient) <= budget.chars:
         excerpt = choose(units, ranked, budget, soft, gaps)
         if excerpt.kept >= len({units.lines[index] for index in salient}):
-            return _draft(excerpt, gaps, counts)
+            return _draft(task, excerpt, gaps, counts)
     # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
-    return _draft(choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
+    return _draft(task, choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
 
 
 def _odd_rows(units: Units) -> list[int]:
@@ -86,12 +87,14 @@ def skeleton(task: Task) -> Draft:
     units = merge_fences(split(task.text))
     ranked = [rank if rank >= USEFUL else 0 for rank in ranks.markdown(units)]
     ask(units, ranked, task.query)
-    return _draft(choose(units, ranked, task.budget, task.budget, Gaps.SILENT), Gaps.SILENT, "")
+    return _draft(task, choose(units, ranked, task.budget, task.budget, Gaps.SILENT), Gaps.SILENT, "")
 
 
-def _draft(excerpt: Excerpt, gaps: Gaps, counts: str) -> Draft:
+def _draft(task: Task, excerpt: Excerpt, gaps: Gaps, counts: str) -> Draft:
     said = f"{excerpt.kept} of {excerpt.total} lines"
-    if gaps is Gaps.INLINE:
+    if excerpt.pieces:
+        said = f"{len(excerpt.text)} of {len(task.text)} characters"
+    elif gaps is Gaps.INLINE:
         said += ", …+N = N lines left out"
     return Draft(excerpt.text + counts, said, complete=excerpt.complete)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from actors.compressor import jsontext
@@ -16,6 +16,7 @@ from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
 from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies import records as sets
+from actors.compressor.strategies.fit import Fit
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.leaves import at as inside
 from actors.compressor.units import safe_cut
@@ -51,6 +52,7 @@ class Rung:
         depth: containers below this level become a count.
         peek: most plain members that name such a container, which stand beside the count.
         rich: so many members of the document itself go two levels deeper than the others.
+        cap: code points of a record that is kept whole; longer ones are fitted into them.
     """
 
     text: int
@@ -65,6 +67,20 @@ class Rung:
     depth: int = 12
     peek: int = 0
     rich: int = 0
+    cap: int = 4_000
+
+
+_INNER = (
+    Rung(text=160, opaque=40, scalars=24, head=1, tail=0, rows=100_000),
+    Rung(text=84, opaque=24, scalars=12, head=1, tail=0, rows=100_000, least=fields.TEXT),
+    Rung(text=60, opaque=16, scalars=6, head=0, tail=0, rows=100_000, least=fields.STATE, columns=3),
+    Rung(text=48, opaque=16, scalars=3, head=0, tail=0, rows=100_000, least=fields.IDENTITY, columns=2),
+    *(
+        Rung(text=40, opaque=16, scalars=3, head=0, tail=0, rows=rows, least=fields.IDENTITY, columns=1)
+        for rows in (100_000, 400, 160, 64, 24, 8, 3)
+    ),
+)
+"""For lists inside of what is fitted."""
 
 
 class TooLong(Exception):
@@ -297,12 +313,44 @@ class Projection:
                 rest = ""
             record = found[at]
             before, self.loud = self.loud, max(self.loud, _LOUD_FLOOR if at in alarms else 0)
-            value = self._asked(record.node, depth + 1, at in asked)
+            value = self._whole(record.node, depth + 1, at in asked)
             self.loud = before
             parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
         if left and rest:
             parts.append(f'"…":{rest}' if noun == "members" else rest)
         return ",".join(parts)
+
+    def _whole(self, node: Node, depth: int, asked: bool) -> str:
+        """A record with all of its fields; fitted into the cap where it is longer."""
+        spent, limit = self.spent, self.limit
+        self.limit = min(limit, spent + self.rung.cap)
+        try:
+            return self._asked(node, depth, asked)
+        except TooLong:
+            self.spent = spent
+        finally:
+            self.limit = limit
+        return self._spend(self.fitted(node, int(min(self.rung.cap, limit - spent))))
+
+    def fitted(self, node: Node, room: int) -> str:
+        """A value in so many code points."""
+        return Fit(self._listing, self.known.answers).render(node, room)
+
+    def _listing(self, node: Node, room: int) -> str | None:
+        """Records as the richest listing that fits so many code points."""
+        array = node.raw[:1] == b"["
+        found = self.records(node) if len(node.items if array else node.members) > (2 if array else FEW) else None
+        if found is None or (not _columns(found[1], _INNER[0]) and array):
+            return None
+        for rung in _INNER:
+            inner = Projection(replace(rung, cap=room // 3), self.query, self.known, room)
+            try:
+                text = inner.render(node)
+            except TooLong:
+                continue
+            if len(text) <= room:
+                return text
+        return None
 
     def _listed(self, others: Iterator[int], rows: int, alarms: list[int]) -> Iterator[int]:
         """The records that get a row: from the top, but those that failed take up to half of the rows."""
@@ -383,7 +431,10 @@ def _columns(survey: sets.Survey, rung: Rung) -> list[str]:
     """The fields that a listing shows. What tells records apart comes first: names, or else a text; a list of nothing
     but states says little."""
     naming = [name for name, points in survey.scores.items() if points == fields.IDENTITY]
-    telling = naming or [name for name, points in survey.scores.items() if points == fields.TEXT][:1]
+    telling = naming or next(
+        ([name] for least in (fields.TEXT, fields.PLAIN) for name, points in survey.scores.items() if points == least),
+        [],
+    )
     others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
     return [*telling, *others][: rung.columns]
 

@@ -36,6 +36,7 @@ _FEWEST = 12
 _LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 64, 100_000
 """Records whose inside is looked at: so many, or all of up to so many, or as many as make so many bytes."""
 _MOST_INNER = 6
+_SHORT_KEY = 14
 _ALARM_SHARE = 4
 """Where more than one of so many records seems to have failed, that is how they are."""
 
@@ -172,6 +173,13 @@ def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tu
     texts = 0
     for name, points in scored:
         own = inner[name]
+        longer = next(
+            (at for at, pair in enumerate(kept) if pair[1] == points == TEXT and _begins(inner[pair[0]], own)), None
+        )
+        if longer is not None:
+            known[known.index(inner[kept[longer][0]])] = own
+            kept[longer] = (name, points)
+            continue
         if len(kept) == _MOST_INNER or (points == TEXT and texts == 2) or any(_repeats(own, other) for other in known):
             continue
         kept.append((name, points))
@@ -188,16 +196,21 @@ def _repeats(own: Field, other: Field) -> bool:
     )
 
 
+def _begins(short: Field, long: Field) -> bool:
+    """Whether a field is only the beginning of another one."""
+    return 1.3 * short.length < long.length and _repeats(short, long)
+
+
 def _demote(scores: dict[str, int], outer: dict[str, Field], inner: dict[str, Field]) -> None:
     """Bare numbers of the records come behind the titles inside of them."""
-    if not any(points == IDENTITY and name in inner for name, points in scores.items()):
+    if not any(points in (IDENTITY, TEXT) and name in inner for name, points in scores.items()):
         return
     for name, own in outer.items():
         if (
             scores.get(name) == IDENTITY
             and own.first[:1] == b'"'
             and b" " not in own.first
-            and own.length > 12 * own.present
+            and own.length > _SHORT_KEY * own.present
         ):
             scores[name] = PLAIN
 
@@ -214,20 +227,21 @@ def _alarms(records: list[Record]) -> list[int]:
         for place, record in enumerate(part, start):
             if _ALARM.search(record.node.raw) is None:
                 continue
-            if any(_alarming(node) for node in record.members.values()):
+            if any(alarming(node) for node in record.members.values()):
                 plain.append(place)
             elif len(deep) <= len(records) // _ALARM_SHARE and _failed_inside(record):
                 deep.append(place)
     return sorted([*plain, *deep]) if len(deep) <= len(records) // _ALARM_SHARE else plain
 
 
-def _alarming(node: Node) -> bool:
+def alarming(node: Node) -> bool:
+    """Whether a value is a word for a failure."""
     return len(node.raw) <= _LONGEST_ALARM and node.raw.lower() in _ALARMS
 
 
 def _failed_inside(record: Record) -> bool:
     return _CAUSES.search(record.node.raw) is not None or any(
-        _alarming(node) for _, node in leaves(record.node).values()
+        alarming(node) for _, node in leaves(record.node).values()
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 from actors.compressor import jsontext
-from actors.compressor.budget import Budget
+from actors.compressor.budget import Budget, cost
 from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies.answers import answers
 from actors.compressor.strategies.projection import FEW, Known, Projection, Rung, TooLong
@@ -19,17 +20,17 @@ _LEAST = (
     Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=0, members=0),
 )
 _LISTING = (
-    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR),
-    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN),
-    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN),
-    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT),
-    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT),
-    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6),
+    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR, cap=4000),
+    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN, cap=3000),
+    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN, cap=2000),
+    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT, cap=1400),
+    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=1000),
+    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=800),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, cap=600),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3, cap=500),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6, cap=400),
+    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6, cap=400),
     *(
         Rung(
             text=40,
@@ -42,6 +43,7 @@ _LISTING = (
             columns=1,
             members=2 * rows,
             depth=5,
+            cap=300,
         )
         for rows in (2000, 1400, 1000, 700, 500, 400, 320, 260, 210, 170, 140, 110, 90, 70, 50, 35, 24, 16, 10)
     ),
@@ -53,7 +55,9 @@ _LISTING = (
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""
 _TEXT_RUNG, _IDENTITY_RUNGS = 4, 11
-_MOST_OF = 0.5
+_MOST_OF, _FEWEST = 0.5, 4
+_MEASURED, _MOST_TRIES = 20_000, 5
+"""Code points that say how many tokens a document has, and rooms that are tried before one fits."""
 _HEADS = (40, 20, 10, 5)
 _LISTING_SHARE = 1.6
 """Of the soft target, with the fields of all records: they say more than whole ones do."""
@@ -101,9 +105,9 @@ def listing(task: Task, data: bytes) -> Draft | None:
     """
     drafts = Drafts(data, task.query, task.budget)
     if not drafts.lists():
-        nested = drafts.first(_NESTED, task.soft) or drafts.first(reversed(_NESTED), task.budget)
-        if nested is not None:
-            return drafts.filled(nested, [replace(nested, rich=count) for count in _RICH], task.soft)
+        fitted = drafts.fitted(task.soft)
+        if fitted is not None:
+            return fitted
     wide = task.budget.capped(task.soft.scaled(_LISTING_SHARE))
     best = drafts.first(_LISTING[:_IDENTITY_RUNGS], wide)
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
@@ -172,13 +176,15 @@ class Drafts:
         """Whether records of one kind make up most of the document."""
         node, whole = self._root, len(self._root.raw)
         while len(node.raw) >= _MOST_OF * whole:
-            if node.raw[:1] == b"[":
-                return True
-            if node.raw[:1] != b"{" or not node.members:
+            parts = node.items if node.raw[:1] == b"[" else list(node.members.values()) if node.raw[:1] == b"{" else []
+            if not parts:
                 return False
-            if len(node.members) >= FEW and Projection(_LISTING[0], "", self._known, 0).records(node):
-                return True
-            node = max(node.members.values(), key=lambda member: len(member.raw))
+            largest = max(parts, key=lambda part: len(part.raw))
+            if len(parts) >= (_FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
+                records = Projection(_LISTING[0], "", self._known, 0).records(node)
+                if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):
+                    return True
+            node = largest
         return False
 
     def first(self, rungs: Iterable[Rung], room: Budget) -> Rung | None:
@@ -188,6 +194,18 @@ class Drafts:
     def filled(self, rung: Rung, richer: list[Rung], room: Budget) -> Draft | None:
         """The draft of a rung, or of the first of the richer ones that still fits the room."""
         return self.of(self.first(richer, room) or rung)
+
+    def fitted(self, room: Budget) -> Draft | None:
+        """The document fitted into the room as a whole; `None` where that does not work out."""
+        whole = self._root.raw.decode()
+        length = min(room.chars, room.tokens * len(whole) / max(1.0, cost(whole[:_MEASURED]) * len(whole) / len(whole[:_MEASURED])))
+        projection = Projection(_LISTING[0], self._query, self._known, math.inf)
+        for _ in range(_MOST_TRIES):
+            text = projection.fitted(self._root, int(length))
+            if room.fits(text):
+                return Draft(text, "long values and nested parts cut")
+            length = min(length, len(text)) * min(0.97 * room.tokens / cost(text), 0.97)
+        return None
 
     def of(self, rung: Rung) -> Draft | None:
         """The document on this rung; `None` where it does not fit the budget."""

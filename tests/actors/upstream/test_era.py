@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
+from actors.upstream.back_channel import explained
 from tests.actors.upstream.test_pool import Pool, pool, running
 from tests.fixtures.official import python_server
 from tests.fixtures.upstreams import recorded
@@ -48,3 +53,22 @@ async def test_official_servers_of_the_stateless_era(pool: Pool) -> None:
         await pool.until("time__get_current_time")
         assert (await pool.state("time")).protocol_version == "2026-07-28"
         assert "+09:00" in await pool.text("time", "get_current_time", {"timezone": "Asia/Seoul"})
+
+
+@pytest.mark.parametrize("tool", ["elicit", "sample", "roots"])
+async def test_a_shared_server_is_told_why_nobody_can_be_asked(pool: Pool, tool: str) -> None:
+    pool.configure("asking")
+    async with running(pool):
+        await pool.until(f"asking__{tool}")
+        refusal = json.loads(await pool.text("asking", tool))
+        assert refusal["code"] == -32601
+        assert "`mms set asking session=dedicated`" in refusal["message"]
+
+
+def test_only_a_failure_is_explained() -> None:
+    words = b"this transport has no back-channel"
+    found = b'{"content":[{"type":"text","text":"%s"}]}' % words
+    failed = found[:-1] + b',"isError": true}'
+    assert explained(found, "s", failed=False) == found
+    assert b"(`mms set s session=dedicated`" in explained(failed, "s", failed=False)
+    assert explained(b'{"code":-32600,"message":"no"}', "s", failed=True) == b'{"code":-32600,"message":"no"}'

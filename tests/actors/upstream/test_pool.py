@@ -130,6 +130,20 @@ async def test_servers_are_added_removed_and_changed_without_a_restart(pool: Poo
         await pool.until("s2__fast", absent="slow__")
 
 
+async def test_a_server_under_another_name_keeps_its_tools(pool: Pool) -> None:
+    pool.configure("echo")
+    async with running(pool):
+        await pool.until("echo__echo")
+        pool.configure(renamed=pool.entry("echo"))
+        async with asyncio.timeout(20):
+            async for catalogue in pool.bus.watch(WatchCatalogue()):
+                servers = {tool.server for tool in catalogue.tools if tool.name == "echo__echo"}
+                assert servers in ({"echo"}, {"renamed"})
+                if servers == {"renamed"}:
+                    break
+        assert await pool.text("renamed", "text", {"text": "still here"}) == "still here"
+
+
 async def test_a_broken_edit_changes_nothing_and_is_shown(pool: Pool) -> None:
     pool.configure("echo")
     async with running(pool):

@@ -1,0 +1,153 @@
+"""How much each line of source code matters, whatever the language: declarations, and what is said about them."""
+
+from __future__ import annotations
+
+import re
+
+from actors.compressor.declarations import CONTROL, DECLARED, PROTOTYPE
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.units import Units
+
+_TOP, _INNER, _CHAPTER = MUST, SALIENT + 1, SALIENT
+_FIRST_WORD = re.compile(r"\W*(\w+)")
+_HEAD = re.compile(r"\s*[\w:<>~&*,.\[\] ]*[\w~>=*+\]/-]\s?\(")
+_BEFORE = re.compile(r"\s*(?:[\w:<>&*,. \[\]]{1,60}|template ?<.*>|#\[.*\]|@\w.*)")
+_SUFFIX = re.compile(r"\s*(?:[A-Z_]+(?:\(|$)|noexcept|throws?\b|where\b|requires\b|const\b)")
+_OUTER = re.compile(
+    r"(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static "
+    r"|#define |readonly |declare |\$\w+ = )"
+)
+_MEMBER = re.compile(r"(?:(?:public|private|protected|static|final|readonly|const)\b|case [A-Z])[^(]*[;,=]")
+_DOC = re.compile(r'(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
+_COMMENTS = ("//", "#", "*", "/*", "--", "<!--", ";", "%", "!", "'")
+_COMMENT = re.compile(r"(?://|#(?![\w\[!])|#!|\*|/\*|--|<!--|;|%|! |' )")
+_WORDS = re.compile(r"[A-Za-z]{2}")
+_LICENCE = re.compile(r"copyright|licen[cs]e|warranty|redistribut", re.I)
+_OPENING = ("{", ":", "throws ", "where ", "requires ", "noexcept")
+"""How a line begins that goes on after the parameters of a declaration."""
+_MOST_CHAPTERS = 0.1
+_LONGEST_CHAPTER = 100
+_MOST_LINES = 12
+"""Lines that one declaration may take."""
+_LEAD = 25
+
+
+def code(units: Units) -> list[int]:
+    """Declarations, whole where they run over several lines, then the first line of what is said about each, titles,
+    imports, constants; then bodies from the top. Comments hardly matter otherwise."""
+    lines = units.contents
+    bare = [line.lstrip() for line in lines]
+    data = units.text.encode("ascii", "replace")
+    comment = _comments(units, bare)
+    ranks = [NOISE if inside else NOISE + 1 for inside in comment]
+    for index, words in enumerate(bare):
+        if not comment[index]:
+            if words is lines[index] or len(words) == len(lines[index]):
+                if _OUTER.match(words):
+                    ranks[index] = FILLER + 1
+            elif _MEMBER.match(words):
+                ranks[index] = FILLER + 1
+    starts = [units.at(match.start()) for form in DECLARED for match in form.finditer(data)]
+    if b"#include" in data or b"#define" in data or b"#if" in data:
+        starts += [units.at(match.start()) for match in PROTOTYPE.finditer(data)]
+    starts += _braced(lines, bare, comment)
+    for index in sorted({*starts}):
+        if not comment[index] and not _is_control(bare[index]):
+            _declare(lines, bare, comment, ranks, index)
+    _chapters(units, bare, comment, ranks)
+    _lead(bare, comment, ranks)
+    return ranks
+
+
+def _comments(units: Units, bare: list[str]) -> list[bool]:
+    """Which lines are comments, those inside of a block that begins at the start of a line too."""
+    found = [words.startswith(_COMMENTS) and _COMMENT.match(words) is not None for words in bare]
+    text = units.text
+    at = text.find("/*")
+    while at >= 0:
+        first = units.at(at)
+        stop = text.find("*/", at + 2)
+        if stop < 0:
+            break
+        if not text[units.starts[first] : at].strip():
+            for index in range(first, units.at(stop) + 1):
+                found[index] = True
+        at = text.find("/*", stop + 2)
+    return found
+
+
+def _is_control(words: str) -> bool:
+    found = _FIRST_WORD.match(words)
+    return found is not None and found[1] in CONTROL and not words.startswith((".", "@", "default "))
+
+
+def _braced(lines: list[str], bare: list[str], comment: list[bool]) -> list[int]:
+    """Where declarations begin whose body opens on a line of its own."""
+    found = []
+    for index, words in enumerate(bare):
+        if index and words.startswith(_OPENING) and not comment[index] and words[:2] != "::":
+            at = index - 1
+            while (
+                at > 0
+                and index - at < _MOST_LINES
+                and (comment[at] or lines[at].count(")") > lines[at].count("(") or _SUFFIX.match(lines[at]))
+            ):
+                at -= 1
+            depth = len(lines[index]) - len(words)
+            if (
+                "(" in lines[at]
+                and _HEAD.match(lines[at])
+                and not lines[at].rstrip().endswith(";")
+                and (len(lines[at]) - len(bare[at]) <= depth)
+            ):
+                found.append(at)
+    return found
+
+
+def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list[int], index: int) -> None:
+    """Ranks a declaration that begins at `index`, with the rest of its parameters, and what stands above it."""
+    line = lines[index]
+    rank = _TOP if len(bare[index]) == len(line) else _INNER
+    ranks[index] = max(ranks[index], rank)
+    depth, at = line.count("(") - line.count(")"), index
+    while depth > 0 and at + 1 < len(lines) and at - index < _MOST_LINES:
+        at += 1
+        depth += lines[at].count("(") - lines[at].count(")")
+        ranks[at] = max(ranks[at], _INNER)
+    if at + 1 < len(lines) and _DOC.match(bare[at + 1]):
+        ranks[at + 1] = max(ranks[at + 1], USEFUL)
+    above = index - 1
+    typed = above >= 0 and not comment[above] and ranks[above] < USEFUL and bare[above][-1:] not in ";{}:,"
+    if typed and _BEFORE.fullmatch(lines[above]):
+        ranks[above] = USEFUL
+        above -= 1
+    last = above
+    while above >= 0 and comment[above] and last - above < 60:
+        above -= 1
+    said = next((at for at in range(above + 1, last + 1) if _WORDS.search(bare[at])), None)
+    if said is not None:
+        ranks[said] = max(ranks[said], USEFUL)
+
+
+def _chapters(units: Units, bare: list[str], comment: list[bool], ranks: list[int]) -> None:
+    """Lifts comments of one line that stand at the margin behind a blank line: they head what follows."""
+    found = [
+        index
+        for index in range(1, len(bare))
+        if comment[index]
+        and units.lines[index] - units.last_lines[index - 1] > 1
+        and (index + 1 == len(bare) or not comment[index + 1] or units.lines[index + 1] - units.lines[index] > 1)
+        and len(bare[index]) == len(units.contents[index]) <= _LONGEST_CHAPTER
+        and _WORDS.search(bare[index])
+    ]
+    if len(found) <= _MOST_CHAPTERS * len(bare):
+        for index in found:
+            ranks[index] = _CHAPTER
+
+
+def _lead(bare: list[str], comment: list[bool], ranks: list[int]) -> None:
+    """Lifts what the text says about itself at its beginning, unless that is a licence."""
+    last = next((index for index, inside in enumerate(comment[:_LEAD]) if not inside), min(_LEAD, len(bare)))
+    if last and not _LICENCE.search("\n".join(bare[:last])):
+        for index in range(last):
+            ranks[index] = max(ranks[index], USEFUL)

@@ -1,0 +1,212 @@
+"""A JSON value in a given room: what names things and says how they are comes first, the rest shares what is left.
+
+Unlike a rung, which cuts alike everywhere, this gives each part what it needs: small ones stay whole, large ones share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from actors.compressor import jsontext
+from actors.compressor.jsontext import Node
+from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, worth
+from actors.compressor.strategies.leaves import document
+from actors.compressor.strategies.records import alarming
+from actors.compressor.units import safe_cut
+
+_LEAST_TEXT, _LEAST_PART = 24, 18
+_LABEL, _MARK = 160, 24
+"""What a name or a text gets before anything else shares, and what a count of left out members takes."""
+_KEYS_FROM = 6
+"""So many members that are left out are listed by name, where they are containers."""
+_OPENED = 48
+"""Code points that a part gets at least where not all parts have room."""
+_DEEPEST = 40
+"""Levels below which a container is a count."""
+_CLOSED = jsontext.quote("…")
+ASKED, FIRST, PLAIN, PART, LAST = range(5)
+
+Listing = Callable[[Node, int], str | None]
+"""An array or object of records as a listing of so many code points at most; `None` where it is none or none fits."""
+
+
+@dataclass
+class _Member:
+    """One member on its way: its name as JSON, its rank, the least that it takes and what it would take."""
+
+    name: str
+    node: Node
+    rank: int
+    least: int
+    full: int
+
+    @property
+    def cost(self) -> int:
+        return len(self.name) + 2 + self.least
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fits values into rooms, in code points.
+
+    Attributes:
+        listing: how records are listed.
+        answers: values that are asked for; they come first and are not cut.
+    """
+
+    listing: Listing
+    answers: frozenset[Node] = frozenset()
+
+    def render(self, node: Node, room: int, depth: int = 0) -> str:
+        """The value in at most `room` code points; numbers and the like are never cut but left out."""
+        whole = node.raw.decode()
+        if len(whole) <= room:
+            return whole
+        first = node.raw[:1]
+        if first == b'"':
+            return self.text(node.raw, room, depth)
+        if first == b"{":
+            return self._object(node, room, depth) if depth < _DEEPEST else _CLOSED
+        return self._array(node, room, depth) if first == b"[" and depth < _DEEPEST else _CLOSED
+
+    def text(self, raw: bytes, room: int, depth: int = 0) -> str:
+        """A string cut to the room; the JSON that it holds is fitted instead."""
+        inner = document(raw) if room >= 2 * _LABEL // 3 else None
+        if inner is not None:
+            for share in (0.85, 0.6):
+                quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1))
+                if len(quoted) <= room:
+                    return quoted
+        text = jsontext.string(raw)
+        length = room - len(f'"…+{len(text)}"')
+        while length > 0:
+            cut = safe_cut(text, length, 1)
+            quoted = jsontext.quote(f"{text[:cut]}…+{len(text) - cut}")
+            if len(quoted) <= room:
+                return quoted
+            length -= len(quoted) - room
+        return _CLOSED
+
+    def _object(self, node: Node, room: int, depth: int) -> str:
+        listed = self.listing(node, room)
+        if listed is not None:
+            return listed
+        members = [self._member(name, value) for name, value in node.members.items()]
+        room -= 2
+        shown = members if sum(member.cost for member in members) <= room else self._shown(members, room - _MARK)
+        if not shown:
+            return jsontext.quote(f"…+{len(members)} members")
+        left = [member for member in members if member not in shown] if len(shown) < len(members) else []
+        used = sum(member.cost for member in shown)
+        rest = self._rest(left, room - used) if left else ""
+        texts = self._shared(shown, room - used - len(rest), depth)
+        parts = [f"{member.name}:{texts[id(member)]}" for member in members if id(member) in texts]
+        return "{" + ",".join([*parts, rest] if rest else parts) + "}"
+
+    def _member(self, name: str, node: Node) -> _Member:
+        first, full = node.raw[:1], len(node.raw)
+        if first == b'"':
+            least = min(full, _LEAST_TEXT)
+        elif first in (b"{", b"["):
+            least = min(full, _LEAST_PART)
+        else:
+            least = full
+        return _Member(jsontext.quote(name), node, self._rank(name, node), least, full)
+
+    def _rank(self, name: str, node: Node) -> int:
+        if node in self.answers:
+            return ASKED
+        raw = node.raw
+        if alarming(node):
+            return FIRST
+        if len(raw) <= 4 and raw in (b"null", b'""', b"{}", b"[]"):
+            return LAST
+        if raw[:1] in (b"{", b"["):
+            return PART
+        points = worth(name, raw)
+        return FIRST if points in (IDENTITY, STATE, TEXT) else LAST if points < 2 else PLAIN
+
+    def _shown(self, members: list[_Member], room: int) -> list[_Member]:
+        """The members that have a place: by rank, and where only names have room, the first of the others."""
+        shown: list[_Member] = []
+        parts = [member for member in members if member.rank == PART]
+        keys = sum(len(member.name) + 1 for member in parts) if len(parts) >= _KEYS_FROM else 0
+        for member in sorted(members, key=lambda member: member.rank):
+            cost = member.cost
+            if keys and member.rank == PART:
+                # The names of all parts come before the inside of one.
+                cost += min(member.full, _OPENED) - member.least - len(member.name) - 1
+                if cost > room - keys:
+                    break
+            elif cost > room:
+                break
+            room -= cost
+            shown.append(member)
+        return shown
+
+    def _rest(self, left: list[_Member], room: int) -> str:
+        """What stands for members that are left out: their names where they are many parts, else their number."""
+        if sum(member.rank == PART for member in left) >= _KEYS_FROM:
+            head = f'"…":{{"left out":"+{len(left)} members","key":['
+            names: list[str] = []
+            length = len(head) + 2
+            for member in left:
+                length += len(member.name) + 1
+                if length > room:
+                    break
+                names.append(member.name)
+            if names:
+                return head + ",".join(names) + "]}"
+        return f'"…":"+{len(left)} members"'
+
+    def _shared(self, shown: list[_Member], room: int, depth: int) -> dict[int, str]:
+        """The values of members: what names and tells gets room first, then all share, those that need least first."""
+        for member in sorted(shown, key=lambda member: (member.rank, member.full)):
+            if member.rank <= PLAIN:
+                most = member.full if member.rank == ASKED else min(member.full, _LABEL)
+                more = max(0, min(most - member.least, room))
+                member.least += more
+                room -= more
+        texts: dict[int, str] = {}
+        waiting = sorted(shown, key=lambda member: (member.rank == LAST, member.full - member.least))
+        for at, member in enumerate(waiting):
+            share = member.least + max(0, room // (len(waiting) - at))
+            text = self.render(member.node, share, depth + 1)
+            texts[id(member)] = text
+            room -= len(text) - member.least
+        return texts
+
+    def _array(self, node: Node, room: int, depth: int) -> str:
+        listed = self.listing(node, room)
+        if listed is not None:
+            return listed
+        items = node.items
+        containers = any(item.raw[:1] in (b"{", b"[") for item in items[:4])
+        room -= 2 + _MARK
+        if containers:
+            kept = max(1, min(len(items), room // (2 * _OPENED)))
+            if room < _LEAST_PART:
+                return jsontext.quote(f"…+{len(items)} items")
+            wanted = sorted({*range(kept), *(at for at, item in enumerate(items) if item in self.answers)})
+            chosen = [_part(items[at]) for at in wanted]
+            texts = self._shared(chosen, room - sum(member.least + 1 for member in chosen), depth)
+            parts = [texts[id(member)] for member in chosen]
+        else:
+            parts = []
+            for item in items:
+                text = self.render(item, max(_LEAST_TEXT, min(room - 1, _LABEL)))
+                if len(text) + 1 > room:
+                    break
+                room -= len(text) + 1
+                parts.append(text)
+            if not parts:
+                return jsontext.quote(f"…+{len(items)} items")
+        if len(items) > len(parts):
+            parts.append(jsontext.quote(f"…+{len(items) - len(parts)} items"))
+        return "[" + ",".join(parts) + "]"
+
+
+def _part(item: Node) -> _Member:
+    """An item of a list, which has no name."""
+    return _Member("", item, PART, min(len(item.raw), _LEAST_PART), len(item.raw))

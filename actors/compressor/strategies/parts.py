@@ -1,0 +1,140 @@
+"""Texts that are put together of others: several files in one answer, long fenced blocks. Each part is shortened as
+what it is, and what heads it stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from actors.compressor.budget import Budget, cost
+from actors.compressor.detect import look
+from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.thin import LARGE
+
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n`]*\n", re.M)
+_FILE = re.compile(
+    r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,} ?(?:[Ff]ile: ?)?[\w~./@+-]+\.\w{1,8} ?\1{3,}"
+    r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]+`?|#{1,4} `?[\w~@+.-]*/[\w~./@+-]+\.\w{1,8}`?"
+    r"|<(?:file|document|source) [^>\n]*(?:path|name|src)=[^>\n]*>"
+    r"|(?:[\w~./@+-]*/[\w~./@+-]+|[\w~@+-]+\.\w{1,8}):)[ \t]*\n",
+    re.M,
+)
+_SHORTEST = 1_500
+"""Code points from which a fenced block is a part of its own."""
+_MOST = 40
+_FEWEST_FILES = 2
+_BULK = 0.5
+"""Of the text, in fenced blocks; a document with some examples is read as one."""
+_MARGIN = 0.97
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a text: its first line(s) as they are, what is shortened, and its end as it is."""
+
+    head: str
+    body: str
+    tail: str
+
+
+def parts(task: Task, shorten: Callable[[Task], Draft]) -> Draft | None:
+    """The parts, each shortened by its share of the budget; `None` where the text is one, or the heads do not fit."""
+    if len(task.text) > LARGE:
+        return None
+    found = split(task.text)
+    if found is None:
+        return None
+    fixed = "\n".join(part.head + part.tail for part in found)
+    if not task.budget.scaled(0.5).fits(fixed):
+        return None
+    budget, soft = (room.minus(fixed).scaled(_MARGIN) for room in (task.budget, task.soft))
+    needs = [max(1.0, cost(part.body)) for part in found]
+    firm, loose = _shares(needs, budget), _shares(needs, soft)
+    out: list[str] = []
+    whole = True
+    for part, room, wanted in zip(found, firm, loose, strict=True):
+        draft = _one(task, part.body, room, wanted, shorten)
+        whole = whole and draft.complete
+        out.append(f"{part.head}{_ended(draft.text) if part.tail else draft.text}{part.tail}")
+    text = "\n".join(each.rstrip("\n") for each in out)
+    if not task.budget.fits(text):
+        return None
+    return Draft(text, f"{len(found)} parts, each as what it is", complete=whole and text == task.text.rstrip())
+
+
+def _one(task: Task, body: str, room: Budget, soft: Budget, shorten: Callable[[Task], Draft]) -> Draft:
+    if room.fits(body):
+        return Draft(body.rstrip("\n"), complete=True)
+    seen = look(body)
+    return shorten(
+        replace(task, raw=body, text=body, kind=seen.kind, document=seen.document, budget=room, soft=soft.capped(room))
+    )
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") or not text else text + "\n"
+
+
+def split(text: str) -> list[Part] | None:
+    """The parts of a text in order, which joined are the text; `None` where it is not put together."""
+    return _files(text) or _fenced(text)
+
+
+def _files(text: str) -> list[Part] | None:
+    """Stretches behind lines that name a file: at least two, each behind a blank line, a rule or the beginning."""
+    heads = [match for match in _FILE.finditer(text) if _stands_apart(text, match.start())]
+    if not _FEWEST_FILES <= len(heads) <= _MOST or heads[0].start() > len(text) // 4:
+        return None
+    if len(text) < _SHORTEST * len(heads):
+        return None
+    found = [Part("", text[: heads[0].start()], "")] if text[: heads[0].start()].strip() else []
+    ends = [match.start() for match in heads[1:]] + [len(text)]
+    for match, end in zip(heads, ends, strict=True):
+        found.append(Part(match[0], text[match.end() : end], ""))
+    return found
+
+
+def _stands_apart(text: str, start: int) -> bool:
+    before = text[max(0, start - 80) : start].rstrip(" \t\n")
+    line = before.rpartition("\n")[2]
+    return not before or text[:start].endswith("\n\n") or set(line) <= {"-", "=", "*"} or line.startswith(("</", "```"))
+
+
+def _fenced(text: str) -> list[Part] | None:
+    """Long fenced blocks, and the text between them."""
+    found: list[Part] = []
+    before = position = 0
+    while match := _FENCE.search(text, position):
+        close = text.find("\n" + match[1], match.end() - 1)
+        if close < 0:
+            break
+        end = text.find("\n", close + 1)
+        end = len(text) if end < 0 else end + 1
+        if close + 1 - match.end() >= _SHORTEST:
+            if text[before : match.start()].strip():
+                found.append(Part("", text[before : match.start()], ""))
+            found.append(Part(match[0], text[match.end() : close + 1], text[close + 1 : end]))
+            before = end
+        position = end
+    if not found or len(found) > _MOST or sum(len(part.body) for part in found if part.tail) < _BULK * len(text):
+        return None
+    if text[before:].strip():
+        found.append(Part("", text[before:], ""))
+    return found
+
+
+def _shares(needs: list[float], room: Budget) -> list[Budget]:
+    """A room parted: whoever needs less than an even share gets what it needs, the others an even share of the rest.
+
+    Args:
+        needs: tokens of each part.
+    """
+    left = 1.0
+    shares = [0.0] * len(needs)
+    order = sorted(range(len(needs)), key=lambda at: needs[at])
+    for place, at in enumerate(order):
+        even = left / (len(order) - place)
+        shares[at] = min(even, 1.1 * needs[at] / max(1.0, room.tokens))
+        left -= shares[at]
+    return [room.scaled(share) for share in shares]
