@@ -48,30 +48,42 @@ class Breaker:
         return state == "open" or (state == "half_open" and self._probing)
 
     def begin(self) -> bool:
-        """A call goes through, as the probe (true) when half-open; `succeeded`, `failed` or `abandoned` must follow."""
-        self._probing = self.state == "half_open"
-        return self._probing
+        """A call goes through, as the probe (true) when half-open; `succeeded`, `failed` or `abandoned` must follow.
+
+        Between `refuses` and this nothing may be waited for, or two calls go through as the probe.
+        """
+        probe = self.state == "half_open"
+        self._probing = self._probing or probe
+        return probe
 
     def succeeded(self) -> None:
         self.failures = 0
         self._opened_at = None
         self._probing = False
 
-    def failed(self) -> bool:
+    def failed(self, *, probe: bool) -> bool:
         """Counts a failure; true when this one opened the breaker.
 
-        While it is open, a call that had begun before is no news: it does not make the rest longer.
+        Once it is open, a call that had begun before is no news: it does not make the rest longer.
+
+        Args:
+            probe: what `begin` said.
         """
         self.failures += 1
-        reopened = self._opened_at is not None
-        if reopened and self.state == "open":
+        was_closed = self._opened_at is None
+        if not was_closed and not probe:
             return False
         self._probing = False
-        if self.max_failures and (reopened or self.failures >= self.max_failures):
+        if self.max_failures and (not was_closed or self.failures >= self.max_failures):
             self._opened_at = self._clock()
-            return not reopened
+            return was_closed
         return False
 
-    def abandoned(self) -> None:
-        """The probe ended without saying anything about the peer (cancelled, or the peer was busy)."""
-        self._probing = False
+    def abandoned(self, *, probe: bool) -> None:
+        """The call ended without saying anything about the peer (cancelled, or the peer was busy).
+
+        Args:
+            probe: what `begin` said; the next call becomes the probe then.
+        """
+        if probe:
+            self._probing = False

@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 
 from cli import jsonc
 from cli.hook_event import EVENT
+from cli.host_entry import PROGRAMS
 
 Kind = Literal["ours", "namesake"]
 HOST_SECONDS = 10
 """The host ends a hook after that; ours ends long before by itself."""
 LIST = ("hooks", EVENT)
-_PROGRAMS = ("mms", "memtomem-stm")
 _LAUNCHER = re.compile(r"uvx?|pipx|python[\d.]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 
@@ -173,7 +173,7 @@ def _recognised(words: list[str]) -> tuple[Kind, str] | None:
     is_launched = start < len(words) and _LAUNCHER.fullmatch(PurePath(words[start]).name)
     for at in range(start, len(words) - 1 if is_launched else min(start + 1, len(words) - 1)):
         name = PurePath(words[at]).name
-        if words[at + 1] == "hook" and (name in _PROGRAMS or name.startswith("memtomem_stm")):
+        if words[at + 1] == "hook" and (name in PROGRAMS or name.startswith("memtomem_stm")):
             is_ours = at == start and name == "mms" and words[at].startswith("/")
             return "ours" if is_ours else "namesake", words[start]
     return None

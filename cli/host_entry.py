@@ -18,7 +18,8 @@ _TRANSPORTS = {
     "sse": "sse",
     "stdio": "stdio",
 }
-_PROGRAMS = ("mms", "memtomem-stm")
+PROGRAMS = ("mms", "memtomem-stm")
+"""Names under which this program is started."""
 
 
 class Converted(NamedTuple):
@@ -36,9 +37,9 @@ def is_gateway(original: Any) -> bool:
     if not isinstance(command, str):
         return False
     words = [word for word in arguments if isinstance(word, str)] if isinstance(arguments, list) else []
-    if PurePath(command).name in _PROGRAMS:
+    if PurePath(command).name in PROGRAMS:
         return not words or "gateway" in words
-    return words[-1:] == ["gateway"] and any(PurePath(word).name in (*_PROGRAMS, "cli") for word in words[:-1])
+    return words[-1:] == ["gateway"] and any(PurePath(word).name in (*PROGRAMS, "cli") for word in words[:-1])
 
 
 def gateway_entry(host: Host, command: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def gateway_entry(host: Host, command: str, env: Mapping[str, str]) -> dict[str,
 def updated(present: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """A gateway's entry that is there already, brought up to date; what its owner has added to it stays."""
     merged = {**present, **entry}
-    if PurePath(present["command"]).name in _PROGRAMS:
+    if PurePath(present["command"]).name in PROGRAMS:
         merged["args"] = present.get("args") or entry["args"]
     env = present.get("env")
     if isinstance(env, Mapping):

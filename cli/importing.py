@@ -14,6 +14,7 @@ from cli.context import current_place
 from cli.discovery import Candidate, Discovered, Imported, discover, shipped_files, take
 from cli.hosts import CLIENTS, hosts
 from cli.output import USAGE, Answer, Failure, answers, count, is_terminal, printable, style, table, talk
+from config.address import host_of
 from config.edit import edit
 from config.place import Place
 from config.read import read_file
@@ -97,7 +98,12 @@ def choose(candidates: Sequence[Candidate], without_terminal: str) -> list[Candi
 def numbered(candidates: Iterable[Candidate]) -> list[tuple[object, ...]]:
     """Rows of a table to choose from. Arguments stay out: they may be secret."""
     return [
-        (number, candidate.name, candidate.kind, candidate.entry.get("command") or _host(candidate.entry["url"]))
+        (
+            number,
+            candidate.name,
+            candidate.kind,
+            candidate.entry.get("command") or host_of(candidate.entry["url"]) or "http",
+        )
         for number, candidate in enumerate(candidates, 1)
     ]
 
@@ -171,13 +177,3 @@ def _titles(clients: Iterable[str]) -> str:
 
 def _list(names: Iterable[str]) -> str:
     return ", ".join(printable(name) for name in sorted(names))
-
-
-def _host(url: str) -> str:
-    """An address without what may be secret in it."""
-    from urllib.parse import urlsplit
-
-    try:
-        return urlsplit(url).hostname or "http"
-    except ValueError:
-        return "http"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+_BLANKS = re.compile(r"\s*")
 _KEY = re.compile(r'\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
 
@@ -83,11 +84,20 @@ def put(text: str, path: Path, value: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without the member at `path`; the same text when there is no such member.
+    """The text without the member at `path`; the same text when there is no such member. Of a name that is there more
+    than once none stays, since the one before would hold then.
 
     Raises:
         ValueError: the text is no JSON object.
     """
+    fewer = _removed(text, path)
+    while isinstance(path[-1], str) and fewer != text:
+        text, fewer = fewer, _removed(fewer, path)
+    return fewer
+
+
+def _removed(text: str, path: Path) -> str:
+    """The text without the last member at `path`."""
     parse(text)
     plain = _plain(text)
     if not plain.strip():
@@ -146,7 +156,7 @@ def _list(plain: str, opening: int) -> _Object:
     members: list[_Member] = []
     at = opening + 1
     while True:
-        start = len(plain) - len(plain[at:].lstrip())
+        start = _after_blanks(plain, at)
         if plain[start] == "]":
             return _Object(members, opening, start, True)
         end, closed = _value_end(plain, start)
@@ -167,6 +177,11 @@ def _object(plain: str, opening: int) -> _Object:
         if closed:
             return _Object(members, opening, end)
     return _Object(members, opening, plain.index("}", at))
+
+
+def _after_blanks(plain: str, at: int) -> int:
+    blanks = _BLANKS.match(plain, at)
+    return blanks.end() if blanks is not None else at
 
 
 def _value_end(plain: str, start: int) -> tuple[int, bool]:

@@ -84,8 +84,10 @@ class Tail:
         try:
             with open(self.path, "rb") as file:
                 found = os.fstat(file.fileno())
+                cut = False
                 if self._position < 0:
                     self._position, self._inode = max(0, found.st_size - TAIL_BYTES), found.st_ino
+                    cut = self._position > 0
                 elif found.st_ino != self._inode or found.st_size < self._position:
                     self._position, self._inode, self._rest = 0, found.st_ino, b""
                 file.seek(self._position)
@@ -94,6 +96,8 @@ class Tail:
             return []
         self._position += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if cut:
+            del lines[:1]  # of the first one only the end
         return [self._line(line.decode("utf-8", "replace")) for line in lines if line.strip()]
 
     def _line(self, text: str) -> Line:
@@ -156,7 +160,7 @@ def _value(value: Any) -> str:
 def _document(text: str) -> dict[str, Any] | None:
     try:
         found = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

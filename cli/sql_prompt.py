@@ -44,6 +44,10 @@ def prompt(place: Place, shape: str, max_rows: int, timeout_seconds: float) -> N
             lines.clear()
             sys.stdout.write("\n")
             continue
+        except UnicodeDecodeError:
+            lines.clear()
+            talk("Error: what was typed is not UTF-8; begin the statement again")
+            continue
         statement = "\n".join(lines).strip()
         if not statement.rstrip(";").strip():
             lines.clear()
@@ -156,5 +160,5 @@ class History:
 
 def _write(path: Path, text: str, how: int) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o600)
-    with os.fdopen(file, "w", encoding="utf-8") as out:
+    with os.fdopen(file, "w", encoding="utf-8", errors="replace") as out:
         out.write(text)

@@ -1,14 +1,18 @@
-"""The rule for addresses of HTTP servers."""
+"""The rules for addresses of HTTP servers."""
 
 from __future__ import annotations
 
+import ipaddress
 import urllib.parse
 
 
-def address_fault(url: str) -> str:
-    """Why `url` cannot be the address of an MCP server, with the fix; empty when it can. Never the address itself.
+def address_fault(url: str, *, plain: bool = False) -> str:
+    """Why `url` cannot be the address of an HTTP server, with the fix; empty when it can. Never the address itself.
 
     An address with a `${VAR}` in it is judged when it is expanded, not here.
+
+    Args:
+        plain: something is added to it, so it must end with its path; and a password in it would be shown or lost.
     """
     if "${" in url:
         return ""
@@ -17,6 +21,30 @@ def address_fault(url: str) -> str:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
-    if usable and not any(character.isspace() for character in url):
+    if not usable or any(character.isspace() for character in url):
+        return "is no address; write it as https://HOST/PATH"
+    if plain and ("@" in parts.netloc or parts.query or parts.fragment):
+        return "is more than an address; write it as https://HOST/PATH, without a user, ? and #"
+    return ""
+
+
+def host_of(url: str) -> str:
+    """The host of an address, in lower case; empty when it has none."""
+    try:
+        return urllib.parse.urlsplit(url).hostname or ""
+    except ValueError:
         return ""
-    return "is no address; write it as https://HOST/PATH"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    return host == "localhost" or (is_literal(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def is_literal(host: str) -> bool:
+    """Whether it is a literal address: no name that somebody else could let point here."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from bus.errors import ConfigError
+from config.address import address_fault, host_of, is_loopback
 from config.expand import expand
 from config.policy import tool_policy
 from config.schema import Settings
@@ -22,7 +23,6 @@ HOMES = {
 DEFAULTS = LlmSettings()
 _PATHS = {"openai": "chat/completions", "anthropic": "messages", "ollama": "api/chat"}
 _KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VERSION = re.compile(r"v\d+[a-z0-9]*")
 
 
@@ -58,21 +58,17 @@ def endpoint(settings: LlmSettings, env: Mapping[str, str]) -> Endpoint:
         raise ConfigError(f"llm.model is {settings.model}, which {provider} does not have; name one of its models")
     base = expand(settings.base_url or "", env, "llm.base_url").rstrip("/") or home
     key = expand(settings.api_key or "", env, "llm.api_key")
-    try:
-        parts = urlsplit(base)
-        scheme, host, path, rest = parts.scheme, parts.hostname or "", parts.path, parts.query or parts.fragment
-    except ValueError:
-        scheme, host, path, rest = "", "", "", ""
-    if scheme not in ("http", "https") or not host or rest or "@" in parts.netloc:
-        raise ConfigError("llm.base_url is no plain http or https address; write it like https://host/v1")
+    if fault := address_fault(base, plain=True):
+        raise ConfigError(f"llm.base_url {fault}")
+    parts, host = urlsplit(base), host_of(base)
     variable = _KEY_VARIABLES.get(provider, "")
-    if not key and variable and (scheme == "https" or host in _LOOPBACK):
+    if not key and variable and (parts.scheme == "https" or is_loopback(host)):
         key = env.get(variable, "")  # what was meant for the provider does not cross a network in the clear
     if not key and base == home and variable:
         raise ConfigError(f"{provider} needs a key: set {variable}, or llm.api_key to ${{VARIABLE}}")
     if not (key.isascii() and key.isprintable()):
         raise ConfigError("llm.api_key holds characters that no HTTP header can carry; check how it was copied")
-    versioned = provider == "ollama" or any(map(_VERSION.fullmatch, path.split("/")))
+    versioned = provider == "ollama" or any(map(_VERSION.fullmatch, parts.path.split("/")))
     return Endpoint(
         provider=provider,
         model=settings.model,

@@ -41,6 +41,10 @@ class Call:
     log_level: str = ""
     inputs: dict[str, msgspec.Raw] = field(default_factory=dict)
 
+    def elapsed_ms(self) -> float:
+        """Milliseconds since the frame was read."""
+        return (time.perf_counter() - self.started) * 1000
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -57,6 +61,7 @@ class Notes:
     Attributes:
         compressed_chars / shortened_tokens: of the response as it is delivered, without memories.
         memory_chars / memory_tokens: of the memory block beside it.
+        upstream_at_ms etc.: when the stage began, since the frame was read; 0 where it did not run.
     """
 
     trace_id: str
@@ -78,3 +83,6 @@ class Notes:
     upstream_ms: float = 0.0
     compress_ms: float = 0.0
     surface_ms: float = 0.0
+    upstream_at_ms: float = 0.0
+    compress_at_ms: float = 0.0
+    surface_at_ms: float = 0.0

@@ -93,7 +93,7 @@ class Calls:
         outcome = await self._pipeline.call(call)
         await relay.settle()
         if outcome.error is not None:
-            session.send(jsonrpc.error(request.id, failed(outcome.error, request.stateless)))
+            session.reply(request, jsonrpc.error(request.id, failed(outcome.error, request.stateless)))
             return None
         return outcome.result
 

@@ -14,9 +14,10 @@ import uvicorn
 import uvloop
 
 from bus.errors import ConfigError
+from config.address import is_loopback
 from config.place import Place
 from gateway.http_app import PATH, HttpEdge
-from gateway.http_guard import Guard, is_loopback
+from gateway.http_guard import Guard
 from gateway.http_patience import PatientProtocol
 from gateway.http_token import http_token
 from gateway.main import DRAIN_SECONDS, joined, stop_on_signals

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from collections.abc import Collection, Mapping
-from urllib.parse import urlsplit
+
+from config.address import host_of, is_literal, is_loopback
 
 
 class Denied(Exception):
@@ -42,12 +42,12 @@ class Guard:
         Args:
             headers: with lower-case names.
         """
-        host = _host(f"//{headers.get('host', '')}")
-        if not host or not (host in self._names or is_address(host)):
+        host = host_of(f"//{headers.get('host', '')}")
+        if not host or not (host in self._names or is_literal(host)):
             raise Denied(421, "this host name is not served here; name it with --allow-host")
         origin = headers.get("origin")
         if origin is not None:
-            source = _host(origin)
+            source = host_of(origin)
             if not source or not (source in self._names or is_loopback(source)):
                 raise Denied(403, "requests from this origin are refused; name its host with --allow-host")
         if self._token is not None and not self._knows(headers.get("authorization", "")):
@@ -57,24 +57,3 @@ class Guard:
         scheme, _, given = authorization.partition(" ")
         assert self._token is not None
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
-    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def is_address(host: str) -> bool:
-    """Whether it is a literal address: no name that somebody else could let point here."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return ""

@@ -108,7 +108,7 @@ class Library:
         if begin and at not in session.subscribed:
             answer = await self._follow(session, request, place)
             if answer is not None and answer.error is not None:
-                session.send(jsonrpc.error(request.id, answer.error.data))
+                session.reply(request, jsonrpc.error(request.id, answer.error.data))
                 return None
             session.subscribed[at] = uri
         elif not begin and session.subscribed.pop(at, None) is not None:
@@ -217,7 +217,7 @@ class Library:
     ) -> bytes | None:
         """The server's answer for this client. An error is sent here and now."""
         if answer.error is not None:
-            session.send(jsonrpc.error(request.id, failed(answer.error.data, request.stateless)))
+            session.reply(request, jsonrpc.error(request.id, failed(answer.error.data, request.stateless)))
             return None
         if answer.result is None:
             raise UpstreamInvalid(f"the server answered {request.method} with nothing")

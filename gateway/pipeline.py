@@ -151,6 +151,7 @@ class Pipeline:
                 prepared.end()
 
     async def _answered(self, call: Call, policy: ToolPolicy, notes: Notes, prepared: Preparation | None) -> Outcome:
+        notes.upstream_at_ms = call.elapsed_ms()
         answer = await self._ask_upstream(call, policy, notes)
         if prepared is not None:
             prepared.answered()
@@ -225,7 +226,7 @@ class Pipeline:
         return result
 
     def _record(self, call: Call, notes: Notes) -> None:
-        total_ms = (time.perf_counter() - call.started) * 1000
+        total_ms = call.elapsed_ms()
         if self._selections is not None and self._selections.wanted:
             self._selections.record(
                 server=call.entry.server,
@@ -261,6 +262,9 @@ class Pipeline:
                 total_ms=round(total_ms, 3),
                 session=call.session,
                 degraded=notes.degraded,
+                upstream_at_ms=round(notes.upstream_at_ms, 3),
+                compress_at_ms=round(notes.compress_at_ms, 3),
+                surface_at_ms=round(notes.surface_at_ms, 3),
             )
         )
 

@@ -222,11 +222,11 @@ class Protocol:
             raise
         else:
             if result is not None:
-                session.send(jsonrpc.result(request.id, result))
+                session.reply(request, jsonrpc.result(request.id, result))
 
     def _fail(self, session: Session, request: Request, raw: bytes) -> None:
         if not session.draining:  # some clients crash on an error that arrives after they have closed
-            session.send(jsonrpc.error(request.id, raw))
+            session.reply(request, jsonrpc.error(request.id, raw))
 
     async def _result(self, session: Session, request: Request) -> bytes | None:
         stateless = request.stateless and request.method != "initialize"

@@ -108,6 +108,13 @@ class Session:
         if self.in_flight.get(id_) is task:
             del self.in_flight[id_]
 
+    def reply(self, request: Request, frame: bytes) -> None:
+        """Answers a request, in whose task this must be called. Its id is free by the time that the client reads it."""
+        task = asyncio.current_task()
+        if task is not None:
+            self.forget(request.id, task)
+        self.send(frame)
+
     def askable(self, request: Request) -> bytes:
         """JSON of what the client can be asked while this request is open; empty for nothing."""
         if not request.stateless:

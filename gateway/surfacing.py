@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections import OrderedDict
 
 import msgspec
@@ -135,7 +134,7 @@ class Surfacing:
         notes.surfacing = reason
         if reason:
             return None
-        started = time.perf_counter()
+        notes.surface_at_ms = call.elapsed_ms()
         original = _Original(entry.server, entry.tool, entry.name, call.arguments, call.context_query, entry.writes)
         if notes.compressed_chars < notes.cleaned_chars:
             self._keep(notes.trace_id, original)
@@ -154,7 +153,7 @@ class Surfacing:
             notes.surfacing, notes.degraded = "ltm_unavailable", notes.degraded or "surfacer"
             return None
         finally:
-            notes.surface_ms = (time.perf_counter() - started) * 1000
+            notes.surface_ms = call.elapsed_ms() - notes.surface_at_ms
         notes.surfacing = surfaced.reason or "surfaced"
         if surfaced.block is not None:
             notes.memory_chars, notes.memory_tokens = len(surfaced.block.text), estimate_tokens(surfaced.block.text)

@@ -45,6 +45,8 @@ _FEWEST_BASE64_LINES = 8
 _FEWEST_REPEATS = 3
 _MOST_CLEANED = 4_000_000
 _FEWEST_LINKS = 12
+_FEWEST_ELEMENTS = 20
+"""Of XML in fewer lines than elements, which then get a line each."""
 _LINKS_KEPT = 4
 _SHORTEST_PARAGRAPH = 120
 
@@ -65,7 +67,7 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         return Cleaned(text, kind)
     if seen.document is not None:
         after = seen.document.decode() if kind is Kind.JSON else jsontext.lines(seen.document)
-        return Cleaned(text if after == text else after, kind)
+        return Cleaned(text if after == text else after, kind, ("Python values to JSON",) if seen.python else ())
     dropped: list[str] = []
 
     def step(name: str, after: str) -> str:
@@ -87,6 +89,8 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         return Cleaned(text, kind, tuple(dropped))
     if len(text) > 160:
         text = step("base64", _base64(text))
+    if kind is Kind.RECORDS and text.count("><") > _FEWEST_ELEMENTS + text.count("\n"):
+        text = text.replace("><", ">\n<")
     if kind is not Kind.DIFF and (" \n" in text or "\t\n" in text):
         text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
     if kind in _LOOSE:

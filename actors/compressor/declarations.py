@@ -37,8 +37,8 @@ _INDENTED = (
     rb"|TRIGGER|TYPE|SCHEMA|PROCEDURE|SEQUENCE|DATABASE|ROLE|EXTENSION|POLICY|AGGREGATE|DOMAIN|CAST)\b)",
     rb"(?i:ALTER +(?:TABLE|FUNCTION|TYPE) )",
     # a type, a name, parameters, and the block that opens; the type is not always there
-    rb"(?:[A-Za-z_][\w:<>,*&\[\]?. ]* [*&]*)?[~$@\w][\w:$.]*(?:<[^\n()]*>)? ?\([^;\n]*\)[^;\n(){}]*(?:\([^()\n]*\))?"
-    rb" *\{(?: *|[^\n]{0,120}\}) *$",
+    rb"(?:[A-Za-z_][\w:<>,*&\[\]?. ]* [*&]*)?[~$@\w][\w:$.]*(?:<[^\n()]*>)? ?\([^;\n]*\)[^;\n(){}=]*(?:\([^()\n]*\))?"
+    rb" *\{(?: *|[^\n]{0,120}\}| *//[^\n]*) *$",
     # a test or a group of them by its title
     rb"(?:public|private|protected|internal|static|final|virtual|extern)\b[^\n=;]*\([^\n;)]*[,(]$",
     rb"\w+ ?\([\"'`][^\n]{1,160}(?:\{|=> ?\{?|do)$",
@@ -53,7 +53,8 @@ _MARGIN = (
     rb"[^\s{}/#*=;][^\n;=]{0,200}\{ *$",
     # labels of assembly, targets of make, symbols of a disassembly
     rb"[0-9a-f]{6,16} <[^>\n]+>:|[\w.$@]+:(?:[ \t]*[#;/][^\n]*)?$",
-    rb"[\w./%$(){}-]+(?: [\w./%$(){}-]+)*:(?: [\w./%$(){} |-]*)?$",
+    rb"[\w/%$(){}-][\w./%$(){}-]*(?: [\w./%$(){}-]+){0,2}:(?: [\w./%$(){} |-]*)?$",
+    rb"(?:export +|declare +|pub +)+(?:const|let|var|static|default)\b",
     rb"=head\d \S|=item \S",
     rb"\w+'* :: \S",
     rb"[\w.]+ +(?:<-|=) +function\b",
@@ -73,9 +74,9 @@ CONTROL = frozenset(
     (
         "return", "if", "for", "while", "switch", "else", "catch", "elif", "elsif", "elseif", "await", "yield", "throw",
         "new", "do", "try", "with", "foreach", "when", "unless", "until", "case", "default", "finally", "delete",
-        "goto", "using", "lock", "fixed", "except", "raise", "assert", "print", "echo", "guard", "defer", "select", "match",
-        "loop", "then", "fi", "done", "esac", "end", "and", "or", "not", "in", "is", "as", "super", "this", "self",
-        "break", "continue", "go", "range",
+        "goto", "using", "lock", "fixed", "except", "raise", "assert", "print", "echo", "guard", "defer", "select",
+        "match", "loop", "then", "fi", "done", "esac", "end", "and", "or", "not", "in", "is", "as", "super", "this",
+        "self", "break", "continue", "go", "range",
     )
 )  # fmt: skip
 """First words of lines that look like declarations and are statements."""

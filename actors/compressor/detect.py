@@ -8,9 +8,11 @@ from enum import Enum
 
 from actors.compressor import jsontext
 from actors.compressor.labelled import written_out
+from actors.compressor.pyrepr import as_json
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
+_FEWEST_MARKS = 0.02
 _MOST_PARSED = 4_000_000
 """Code points from which lines of JSON are taken for the lines of a log: to read each takes seconds."""
 
@@ -23,6 +25,7 @@ class Kind(Enum):
     HTML = "html"
     DIFF = "diff"
     COMMITS = "commits"
+    BLAME = "blame"
     GREP = "grep"
     LOG = "log"
     REPORT = "report"
@@ -40,6 +43,7 @@ _TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
 _COMMIT_LINE = re.compile(r"[*|/\\_ ]{0,20}(?=\d{0,39}[a-f])[0-9a-f]{7,40} \S")
+_BLAMED = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\([^\n]{1,80}? \d{4}-\d\d-\d\d [\d:]{8} [-+]\d{4} +\d+\)")
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
@@ -51,7 +55,7 @@ _STAMP = re.compile(
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", "FATAL", "CRITICAL", "SEVERE", "level=")
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+")
 _REPORT = re.compile(
-    r"^(?:=+ .{1,200} =+$|_{3,} .{1,200} _{3,}$|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)"
+    r"^(?:={3,} .{1,200} ={3,}$|_{3,} .{1,200} _{3,}$|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)"
     r"|(?:not )?ok \d+|--- (?:PASS|FAIL)"
     r"|test \S+ \.\.\. (?:ok|FAILED)|\s*(?:✓|✔|✕|✗|×) |(?:PASS|FAIL)[ :]|Traceback \(most recent call last\)|E   )"
 )
@@ -69,13 +73,15 @@ _COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
 _MOST_SERVICES = 40
 _HEADING = re.compile(r"^#{2,6} [^\s#=-]", re.M)
 _MARKDOWN = re.compile(
-    r"^(?:#{2,6} \S|[*+-] \S|\s+[+-] \S|\s*\d+\. \S|```|> |\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
+    r"^(?:#{2,6} \S|\s*\d+\. \S|```|\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
     r"|\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*\S",
     re.M,
 )
+_LIST = re.compile(r"^(?:\s*[*+-] \S|> )", re.M)
+"""What Markdown has in common with shells, build tools, mail and trees of all kinds."""
 _CODE = re.compile(
-    r"^\s*(?:(?:async )?def \w+\(|class \w+|import [\w.{*\"']|from [\w.]+ import |#include [<\"]"
-    r"|package \w|using [\w.]+;|func [\w(]"
+    r"^(?:\t[@$]\S|\s*(?:[a-z_][\w.:]*\(|(?:async )?def \w+\(|class \w+|import [\w.{*\"']"
+    r"|from [\w.]+ import |#include [<\"]|package \w|using [\w.]+;|func [\w(]"
     r"|(?:pub(?:\([a-z]+\))? )?(?:fn|struct|enum|impl|trait|mod|use) \w|(?:export )?(?:default )?(?:async )?function\b"
     r"|(?:export )?(?:const|let|var) \w+ ?[:=]|(?:public|private|protected|static) [\w<]|return\b"
     r"|if ?\(.*\) ?\{|if .*:$|for ?\(.*\{?"
@@ -87,8 +93,9 @@ _CODE = re.compile(
     r"|\\(?:begin|end|item|(?:sub)*section|label|newcommand|usepackage|documentclass)\b|%(?: |$)"
     r"|[0-9a-f]{3,16}:\t|\.?\w+:$|\.(?:globl|text|data|section|align|type|size|cfi_\w+)\b"
     r"|(?:mov|push|pop|call|lea|jmp|ret)[lqbw]?\b"
-    r"|\((?:def\w*|define|ns|let) |;;|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
-    r"|(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|SET|COPY|GRANT|COMMENT ON|BEGIN|COMMIT)\b)"
+    r"|\((?:def\w*|define|ns|let) |;;|[\w']+ :: \S|(?:data|newtype|module|instance|where|deriving) ?"
+    r"|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
+    r"|(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|SET|COPY|GRANT|COMMENT ON|BEGIN|COMMIT)\b))"
 )
 
 
@@ -96,6 +103,7 @@ _SETTING = re.compile(
     r"^\s*(?:- )?[\w.$/\"'@-]{1,80}(?::(?: |$)| ?= ?\S)|^\s*- \S|^\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$|^---$|^\s*[#;] ?"
 )
 _SECTION = re.compile(r"^\s*(?:\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}|(?:- )?[\w.$/\"'@-]{1,80}:)\s*$")
+_ASSIGNED = re.compile(r"^\s*[\w.-]{1,80} ?= ?\S")
 _WIDE = re.compile(r"\t+| {2,}")
 _PLAN = re.compile(r"^  # \S+ (?:will be|must be|is tainted)", re.M)
 _FRAME = re.compile(
@@ -108,10 +116,15 @@ _HIT_UNDER_PATH = re.compile(r"^\d{1,7}[:-]")
 
 @dataclass(frozen=True)
 class Seen:
-    """What a text is; of JSON the minified document, of lines of JSON as one array."""
+    """What a text is; of JSON the minified document, of lines of JSON as one array.
+
+    Attributes:
+        python: the document was printed by Python, in its own words.
+    """
 
     kind: Kind
     document: bytes | None = None
+    python: bool = False
 
 
 def look(text: str) -> Seen:
@@ -127,6 +140,10 @@ def look(text: str) -> Seen:
             document = jsontext.parse_lines(text)
             if document is not None:
                 return Seen(Kind.NDJSON, document)
+        printed = as_json(text.strip())
+        document = jsontext.parse(printed) if printed is not None else None
+        if document is not None:
+            return Seen(Kind.JSON, document, python=True)
     return Seen(_by_lines(text, head))
 
 
@@ -152,6 +169,8 @@ def _by_lines(text: str, head: str) -> Kind:
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
         return Kind.COMMITS
     count = len(lines)
+    if count >= 4 and sum(1 for line in lines if _BLAMED.match(line)) >= 0.9 * count:
+        return Kind.BLAME
     if count >= 12 and sum(1 for line in lines if _COMMIT_LINE.match(line)) >= 0.75 * count:
         return Kind.COMMITS
     if sum(1 for line in lines if _GREP.match(line) and not _STAMP.match(line)) >= 0.5 * count:
@@ -175,20 +194,33 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.PATHS
     if delimiter(lines) or aligned(lines):
         return Kind.TABLE
-    if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and any(map(_SECTION.match, lines)):
+    if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and (
+        any(map(_SECTION.match, lines)) or sum(1 for line in lines if _ASSIGNED.match(line)) >= 0.2 * count
+    ):
         return Kind.CONFIG
-    if written_out(lines):
+    # A star opens a line of a comment, but an item of a list where no comment opens.
+    stars = () if "/*" in sample and any(line.lstrip().startswith("/*") for line in lines) else ("* ",)
+    code = sum(1 for line in lines if _CODE.match(line) and not line.lstrip().startswith(stars)) / count
+    if written_out(lines) and not (code >= 0.2 and _in_braces(lines)):
         return Kind.RECORDS
-    code = sum(1 for line in lines if _CODE.match(line)) / count
     headings = 0
     if "# " in sample:
         headings = len(_HEADING.findall(sample)) + len(_TOP.findall(head))
     marks = len(_MARKDOWN.findall(sample)) / count
+    if marks >= _FEWEST_MARKS or headings:
+        marks += len(_LIST.findall(sample)) / count
     if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         return Kind.CODE
     if headings >= 2 or marks >= 0.15:
         return Kind.MARKDOWN
     return Kind.PROSE
+
+
+def _in_braces(lines: list[str]) -> bool:
+    """Whether blocks open and close at the ends of lines, as code does."""
+    opened = sum(1 for line in lines if line.rstrip().endswith(("{", "(")))
+    closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")")))
+    return min(opened, closed) >= max(2, 0.04 * len(lines))
 
 
 def _composed(lines: list[str]) -> bool:

@@ -19,7 +19,7 @@ _LABEL = re.compile(
     r"<(?P<tag>[A-Za-z][\w:.-]{0,60})(?P<attributes>\s[^>]*)?>"
     r"|(?P<role>[a-z]{2,20}) (?=\"|\[)"
     r"|\\(?P<command>[A-Za-z]{2,20})\*?(?=[{\[])"
-    r"|[\"']?(?P<key>[A-Za-z_/.$@][\w ./()$@-]{0,47}?)[\"']?(?:;[^:\n]{0,60})?\s*(?::(?!//)|=(?!=))"
+    r"|(?![0-9a-fA-F]{2}:)[\"']?(?P<key>[A-Za-z_/.$@][\w ./()$@-]{0,47}?)[\"']?(?:;[^:\n]{0,60})?\s*(?::(?!//)|=(?!=))"
     r")\s*"
 )
 _CLOSING = re.compile(r"</[A-Za-z][\w:.-]{0,60}>\s*$|[\s,;]+$")
@@ -64,12 +64,19 @@ _PLACE = {
 }
 _FEWEST = 5
 """Lines with one label, below which it is not one of records."""
-_LABELLED = 0.5
+_LABELLED = 0.4
+_TAGGED = 0.7
+_ENDS = ("</", "}", "]", ")")
+"""Lines that only end something."""
+_HEX = dict.fromkeys(map(ord, "0123456789abcdefABCDEF: "))
+"""What lines of a dump consist of."""
 _REPEATED = 0.6
 _FEW_VALUES = 12
 _RARE = 0.02
 _MOST_ODD = 10
 _LONGEST_NAME = 300
+_SINGLE = 0.05
+"""Of the lines, with a label that hardly comes again; where more are, that says nothing."""
 _DISTINCT = 0.5
 _MOST_NAMES = 0.35
 """Of the text; where the lines with names are more of it, they are what it is made of."""
@@ -78,6 +85,9 @@ _FAR = 6.0
 
 def written_out(lines: Sequence[str]) -> bool:
     """Whether non-blank lines are records: most have a label, and few labels make up most of them."""
+    lines = [line for line in map(str.lstrip, lines) if not line.startswith(_ENDS) and line.translate(_HEX)]
+    if sum(1 for line in lines if line.startswith("<")) >= _TAGGED * len(lines) > 0:
+        return True
     counts = Counter(label for label, _ in map(_read, lines) if label)
     labelled = sum(counts.values())
     often = [count for count in counts.values() if count >= _FEWEST]
@@ -101,6 +111,9 @@ def records(units: Units) -> list[int]:
     for label, indices in places.items():
         if scores[label] > SALIENT and sum(units.length(at) for at in indices) > _MOST_NAMES * len(units.text):
             scores[label] = USEFUL
+    single = [label for label, indices in places.items() if len(indices) < _FEWEST and scores[label] > SALIENT]
+    if sum(len(places[label]) for label in single) > max(2 * _FEWEST, _SINGLE * len(units)):
+        scores.update(dict.fromkeys(single, USEFUL))
     named = any(scores[label] > SALIENT and len(indices) >= _FEWEST for label, indices in places.items())
     best = "" if named else _best(places, found)
     if best:

@@ -204,25 +204,25 @@ class Summaries:
             following = f"next try in {breaker.wait:.0f} s" if breaker.wait else "another request is trying it"
             raise NoSummary("breaker open", f"{rest}; {following}")
         given = until - asyncio.get_running_loop().time()
-        breaker.begin()
+        probe = breaker.begin()
         try:
             async with asyncio.timeout_at(until):
                 reply = await self._http.post(where, data)
             text = answer(where.provider, reply)
         except TimeoutError:
             if given >= min(FAIR_SECONDS, limit / 2):
-                breaker.failed()
+                breaker.failed(probe=probe)
             else:
-                breaker.abandoned()
+                breaker.abandoned(probe=probe)
             raise NoSummary("timeout", f"{where.host} did not answer within {given:.1f} s") from None
         except NoSummary as fault:
             if fault.reason in _USELESS:
                 breaker.succeeded()
             else:
-                breaker.failed()
+                breaker.failed(probe=probe)
             raise
         except BaseException:
-            breaker.abandoned()
+            breaker.abandoned(probe=probe)
             raise
         breaker.succeeded()
         return text

@@ -31,11 +31,14 @@ _NAMES = frozenset("-\"'nNiItTkKhHsSrR")
 """How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
-    r"^(?:\*\*|__)\S.{0,150}|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
+    r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} ?\S.{0,100}\S ?={1,6}$"
+    r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
+_RULES = tuple(mark * 3 for mark in "=-~^*+#\"'`")
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
+_MOSTLY_COMMENTS = 0.4
 _MOST_TITLES = 0.25
 """Of the units; where more stand alone, standing alone says nothing."""
 
@@ -63,8 +66,9 @@ def settings(units: Units) -> list[int]:
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it
         elif index + 1 < len(lines) and depths[index + 1] > depth:
-            # A term that hangs over its explanation, as in manuals, opens one too, however deep.
-            found[index] = (SALIENT + 1 if depth <= 4 or _first(units, index) else USEFUL) if own else NOISE + 1
+            # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
+            opens = SALIENT + 1 if depth <= 4 or _first(units, index) else USEFUL
+            found[index] = (MUST if first == "-" and opens > SALIENT else opens) if own else NOISE + 1
         elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
             found[index] = SALIENT
         elif first in ("#", ";", "/") and _COMMENT.match(words):
@@ -73,7 +77,19 @@ def settings(units: Units) -> list[int]:
         found[index] = max(found[index], rank)
     for index in [*ranks.summaries(units), *cues(units)]:
         found[index] = max(found[index], SALIENT + 1)
+    for index, level in underlined(units).items():
+        found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
+    _said_in_comments(bare, found)
     return ranks.ends(found, 2, 2)
+
+
+def _said_in_comments(lines: list[str], found: list[int]) -> None:
+    """In settings that are mostly comments, what is set matters, and comments only fill."""
+    comments = [_COMMENT.match(line) is not None for line in lines]
+    if not _MOSTLY_COMMENTS * len(lines) <= sum(comments) < len(lines):
+        return
+    for index, comment in enumerate(comments):
+        found[index] = min(found[index], FILLER) if comment else max(found[index], SALIENT)
 
 
 def prose(units: Units) -> list[int]:
@@ -90,9 +106,25 @@ def prose(units: Units) -> list[int]:
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
+    for index, level in underlined(units).items():
+        found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
+
+
+def underlined(units: Units) -> dict[int, int]:
+    """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
+    levels: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for index in range(1, len(units)):
+        rule = units.contents[index]
+        if not rule.startswith(_RULES) or set(rule) != {rule[0]}:
+            continue
+        above = units.contents[index - 1]
+        if units.lines[index] - units.lines[index - 1] == 1 and 2 < len(above) <= len(rule) + 3 and above[0].isalnum():
+            found[index - 1] = levels.setdefault(rule[0], len(levels) + 1)
+    return found
 
 
 def cues(units: Units) -> list[int]:

@@ -145,22 +145,6 @@ def grep(units: Units) -> list[int]:
     return ends(ranks, 3, 3)
 
 
-def diff(units: Units) -> list[int]:
-    """File and hunk headers, then changed lines, then context."""
-    ranks = []
-    for index in range(len(units)):
-        line = units.contents[index]
-        if line.startswith(
-            ("diff ", "--- ", "+++ ", "Index: ", "rename ", "new file", "deleted file", "Binary ", "commit ")
-        ):
-            ranks.append(MUST)
-        elif line.startswith("@@"):
-            ranks.append(SALIENT + 1)
-        else:
-            ranks.append(USEFUL if line[:1] in ("+", "-") else NOISE + 1)
-    return ranks
-
-
 def markdown(units: Units) -> list[int]:
     """Headings, upper levels first, then the first line of each section, then the rest."""
     ranks = [FILLER] * len(units)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
+from actors.compressor.budget import Budget, cost
 from actors.compressor.declarations import CONTROL, DECLARED, PROTOTYPE
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.units import Units
@@ -25,6 +28,10 @@ _WORDS = re.compile(r"[A-Za-z]{2}")
 _LICENCE = re.compile(r"copyright|licen[cs]e|warranty|redistribut", re.I)
 _OPENING = ("{", ":", "throws ", "where ", "requires ", "noexcept")
 """How a line begins that goes on after the parameters of a declaration."""
+_WIDTHS = (120, 90, 70, 50)
+"""Code points that a declaration may take where all of them together are too many."""
+_SEPARATOR = re.compile(r"[ ,(]")
+_MOST_ALIKE = 3
 _MOST_CHAPTERS = 0.1
 _LONGEST_CHAPTER = 100
 _MOST_LINES = 12
@@ -51,12 +58,31 @@ def code(units: Units) -> list[int]:
     if b"#include" in data or b"#define" in data or b"#if" in data:
         starts += [units.at(match.start()) for match in PROTOTYPE.finditer(data)]
     starts += _braced(lines, bare, comment)
+    times = Counter(bare[index] for index in {*starts})
     for index in sorted({*starts}):
-        if not comment[index] and not _is_control(bare[index]):
+        # What stands there again and again is a label or a wrapper.
+        if not comment[index] and times[bare[index]] <= _MOST_ALIKE and not _is_control(bare[index]):
             _declare(lines, bare, comment, ranks, index)
     _chapters(units, bare, comment, ranks)
     _lead(bare, comment, ranks)
     return ranks
+
+
+def narrow(units: Units, wanted: Sequence[int], budget: Budget) -> dict[int, str]:
+    """Other words for declarations that are too many for the budget: cut where all of them fit, if they can."""
+    found: dict[int, str] = {}
+    for width in _WIDTHS:
+        found = {index: _cut(units.contents[index], width) for index in wanted if units.length(index) > width}
+        texts = [found.get(index) or units.contents[index] + "\n" for index in wanted]
+        if sum(map(len, texts)) <= budget.chars and sum(map(cost, texts)) <= budget.tokens:
+            break
+    return found
+
+
+def _cut(line: str, width: int) -> str:
+    """The beginning of a line, up to the first space or separator beyond the width."""
+    found = _SEPARATOR.search(line, width)
+    return f"{line[: found.end()].rstrip()}…\n" if found and found.end() < len(line) else line + "\n"
 
 
 def _comments(units: Units, bare: list[str]) -> list[bool]:
@@ -110,6 +136,8 @@ def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list
     rank = _TOP if len(bare[index]) == len(line) else _INNER
     ranks[index] = max(ranks[index], rank)
     depth, at = line.count("(") - line.count(")"), index
+    if line.endswith(("{", " do", "->")):
+        depth = 0
     while depth > 0 and at + 1 < len(lines) and at - index < _MOST_LINES:
         at += 1
         depth += lines[at].count("(") - lines[at].count(")")
@@ -117,8 +145,8 @@ def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list
     if at + 1 < len(lines) and _DOC.match(bare[at + 1]):
         ranks[at + 1] = max(ranks[at + 1], USEFUL)
     above = index - 1
-    typed = above >= 0 and not comment[above] and ranks[above] < USEFUL and bare[above][-1:] not in ";{}:,"
-    if typed and _BEFORE.fullmatch(lines[above]):
+    typed = above >= 0 and not comment[above] and ranks[above] < FILLER and bare[above][-1:] not in ";{}:,"
+    if typed and _BEFORE.fullmatch(lines[above]) and not _is_control(bare[above]):
         ranks[above] = USEFUL
         above -= 1
     last = above
@@ -131,10 +159,13 @@ def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list
 
 def _chapters(units: Units, bare: list[str], comment: list[bool], ranks: list[int]) -> None:
     """Lifts comments of one line that stand at the margin behind a blank line: they head what follows."""
+    times = Counter(bare)
     found = [
         index
         for index in range(1, len(bare))
         if comment[index]
+        and times[bare[index]] <= _MOST_ALIKE
+        and _COMMENT.match(bare[index])
         and units.lines[index] - units.last_lines[index - 1] > 1
         and (index + 1 == len(bare) or not comment[index + 1] or units.lines[index + 1] - units.lines[index] > 1)
         and len(bare[index]) == len(units.contents[index]) <= _LONGEST_CHAPTER

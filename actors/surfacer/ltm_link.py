@@ -9,7 +9,6 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,6 +16,7 @@ from actors.surfacer.ltm_session import Session, begin
 from bus.child import environment
 from bus.errors import PeerUnavailable
 from bus.rpc_peer import RpcPeer
+from config.address import host_of
 from config.expand import expand
 from config.schema_surfacing import SurfacingSettings
 
@@ -122,7 +122,7 @@ def connector(
         from actors.surfacer.ltm_remote import RemoteLink
 
         return (
-            urlsplit(settings.ltm_mcp_url).hostname or "remote",
+            host_of(settings.ltm_mcp_url) or "remote",
             lambda: RemoteLink.open(_expanded(settings, env)),
         )
     child_env = environment({name: value for name, value in env.items() if _is_ltm_variable(name)})

@@ -17,6 +17,7 @@ import msgspec
 from actors.surfacer.ltm_reply import LtmFault
 from bus.errors import BusError, ConfigError, DeadlineExceeded, PeerUnavailable
 from bus.rpc import RpcError
+from config.address import address_fault
 from config.credentials import mask
 from config.schema_surfacing import SurfacingSettings
 
@@ -47,10 +48,12 @@ class RemoteLink:
         """Connects to `ltm_mcp_url`.
 
         Raises:
-            ConfigError: no URL. PeerUnavailable: the service cannot be reached, or refuses.
+            ConfigError: no URL, or none that can be one. PeerUnavailable: the service cannot be reached, or refuses.
         """
         if not settings.ltm_mcp_url:
             raise ConfigError(f"surfacing.ltm_mcp_url is missing, which transport {settings.ltm_mcp_transport} needs")
+        if fault := address_fault(settings.ltm_mcp_url):
+            raise ConfigError(f"surfacing.ltm_mcp_url {fault}")
         for module in _MODULES:
             await asyncio.to_thread(importlib.import_module, module)
         link = cls(settings)

@@ -15,16 +15,21 @@ from actors.surfacer.cache import Cached, Key, ResultCache
 from actors.surfacer.ltm import Ltm
 from actors.surfacer.patience import Patience
 from bus.breaker import Breaker
-from bus.errors import BusError, Busy, DeadlineExceeded, PeerUnavailable
+from bus.errors import BusError, Busy, DeadlineExceeded
 from bus.tasks import end
 from config.schema_surfacing import SurfacingSettings
 
 
 class Search:
-    """One search under way, or over."""
+    """One search under way, or over.
+
+    Attributes:
+        task: what searches.
+        is_taken_back: nobody waits for it any more; it is being cancelled.
+    """
 
     def __init__(self, task: asyncio.Task[Cached]) -> None:
-        self._task = task
+        self.task = task
         self._waiting = 0
         self._goes_on = False
         self.is_taken_back = False
@@ -41,7 +46,7 @@ class Search:
         self._waiting += 1
         try:
             async with asyncio.timeout(patience):
-                return await asyncio.shield(self._task)
+                return await asyncio.shield(self.task)
         except TimeoutError:
             self._goes_on = True
             raise DeadlineExceeded(f"no answer of the LTM within {patience:g} s") from None
@@ -49,7 +54,7 @@ class Search:
             self._waiting -= 1
             if not self._waiting and not self._goes_on:
                 self.is_taken_back = True
-                self._task.cancel()
+                self.task.cancel()
 
 
 class Searches:
@@ -85,7 +90,7 @@ class Searches:
         self.last_hints = 0
         self._on_breaker_open = on_breaker_open
         self._clock = clock
-        self._running: dict[Key, tuple[Search, asyncio.Task[Cached]]] = {}
+        self._running: dict[Key, Search] = {}
 
     def configure(self, settings: SurfacingSettings) -> None:
         """Takes over changed settings; breaker state and cached results stay."""
@@ -94,7 +99,7 @@ class Searches:
         self.breaker.reset_seconds = settings.circuit_reset_seconds
 
     async def close(self) -> None:
-        await end([task for _, task in self._running.values()])
+        await end([search.task for search in self._running.values()])
 
     @property
     def count(self) -> int:
@@ -104,7 +109,7 @@ class Searches:
     def running(self, key: Key) -> Search | None:
         """The search for the same question that is under way."""
         found = self._running.get(key)
-        return None if found is None or found[0].is_taken_back else found[0]
+        return None if found is None or found.is_taken_back else found
 
     def refusal(self) -> str:
         """Why no search may begin now; empty when one may."""
@@ -113,48 +118,45 @@ class Searches:
         return "" if self.ltm is not None and self.ltm.is_ready else "ltm_unavailable"
 
     def begin(self, key: Key, text: str) -> Search:
-        """Starts a search; it takes `timeout_seconds` at most."""
-        task = asyncio.create_task(self._search(key, text), name="ltm-search")
-        search = Search(task)
-        self._running[key] = search, task
+        """Starts a search, which `refusal` must have allowed; it takes `timeout_seconds` at most."""
+        assert self.ltm is not None, "without an LTM every search is refused"
+        probe = self.breaker.begin()  # not in the task: two that begin in one turn would both be the probe
+        search = Search(asyncio.create_task(self._search(self.ltm, key, text), name="ltm-search"))
+        self._running[key] = search
 
         def over(done: asyncio.Task[Cached]) -> None:
-            if self._running.get(key, (None, None))[1] is done:
+            if self._running.get(key) is search:
                 del self._running[key]
-            if not done.cancelled():
-                done.exception()  # told to those who wait; nobody may be left
+            self._judge(None if done.cancelled() else done.exception(), probe, was_cancelled=done.cancelled())
 
-        task.add_done_callback(over)
+        search.task.add_done_callback(over)  # before anybody can wait for it, so that those find it judged
         return search
 
-    async def _search(self, key: Key, text: str) -> Cached:
-        settings, ltm = self.settings, self.ltm
-        if ltm is None:
-            raise PeerUnavailable("surfacing is off")
-        self.breaker.begin()
-        started = self._clock()
-        try:
-            found = await ltm.search(
-                text,
-                timeout=settings.timeout_seconds,
-                namespace=key[1],
-                style=settings.result_format,
-                context_window=settings.context_window_size,
-                rerank=None if settings.rerank == "none" else bool(settings.rerank),
-                session_context=settings.include_session_context,
-            )
-        except BaseException as error:
-            if isinstance(error, Busy) or not isinstance(error, BusError):
-                self.breaker.abandoned()  # a busy LTM is no failure, and a cancelled search proves nothing
-            else:
-                self.attempts += 1
-                self.faults += 1
-                if self.breaker.failed():
-                    self._on_breaker_open()
-            raise
-        self.attempts += 1
-        self.breaker.succeeded()
+    async def _search(self, ltm: Ltm, key: Key, text: str) -> Cached:
+        settings, started = self.settings, self._clock()
+        found = await ltm.search(
+            text,
+            timeout=settings.timeout_seconds,
+            namespace=key[1],
+            style=settings.result_format,
+            context_window=settings.context_window_size,
+            rerank=None if settings.rerank == "none" else bool(settings.rerank),
+            session_context=settings.include_session_context,
+        )
         self.patience.note(self._clock() - started)
         self.last_hints = len(found.hints)
         self.hints += self.last_hints
         return self.cache.put(key, found, settings.cache_ttl_seconds)
+
+    def _judge(self, error: BaseException | None, probe: bool, *, was_cancelled: bool) -> None:
+        """What the end of a search says about the LTM."""
+        if was_cancelled or isinstance(error, Busy) or not (error is None or isinstance(error, BusError)):
+            self.breaker.abandoned(probe=probe)  # a busy LTM is no failure, and a cancelled search proves nothing
+            return
+        self.attempts += 1
+        if error is None:
+            self.breaker.succeeded()
+            return
+        self.faults += 1
+        if self.breaker.failed(probe=probe):
+            self._on_breaker_open()

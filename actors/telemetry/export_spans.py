@@ -108,19 +108,19 @@ def _call(event: CallEvent) -> Iterator[Span]:
     name = f"tools/call {_text(event.tool)}"
     yield Span(name, trace, root, parent, start, end, _plain(attributes), "server", parent is not None, error)
 
-    # An event holds how long each stage took. They follow one another, the last one ends with the call.
-    stages: list[tuple[str, float, dict[str, Attribute], Kind]] = [
-        ("surface", event.surface_ms, {"mms.surfacing.decision": event.surfacing}, "internal"),
-        ("compress", event.compress_ms, {"mms.compression.strategy": event.strategy}, "internal"),
-        ("cache", event.upstream_ms, {"mms.server": event.server}, "internal")
+    at, elapsed = event.upstream_at_ms, event.upstream_ms
+    stages: list[tuple[str, float, float, dict[str, Attribute], Kind]] = [
+        ("cache", at, elapsed, {"mms.server": event.server}, "internal")
         if event.cached
-        else ("upstream", event.upstream_ms, {"mms.server": event.server, "gen_ai.tool.name": event.tool}, "client"),
+        else ("upstream", at, elapsed, {"mms.server": event.server, "gen_ai.tool.name": event.tool}, "client"),
+        ("compress", event.compress_at_ms, event.compress_ms, {"mms.compression.strategy": event.strategy}, "internal"),
+        ("surface", event.surface_at_ms, event.surface_ms, {"mms.surfacing.decision": event.surfacing}, "internal"),
     ]
-    for name, elapsed, details, kind in stages:
+    for name, at, elapsed, details, kind in stages:
         if elapsed > 0 or (name == "cache"):
-            begin = max(start, end - _duration(elapsed))
-            yield Span(name, trace, span_id(event.trace_id, name), root, begin, end, _plain(details), kind)
-            end = begin
+            begin = min(start + _duration(at), end)
+            until = min(begin + _duration(elapsed), end)
+            yield Span(name, trace, span_id(event.trace_id, name), root, begin, until, _plain(details), kind)
 
 
 def _later(event: Event) -> tuple[str, dict[str, Attribute], str] | None:

@@ -48,6 +48,7 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
         memory_tokens: of the memory block alone.
         surfacing: `surfaced`, or the reason why nothing was shown.
         compress_ms etc.: time per stage; `total_ms` from frame read to frame written.
+        compress_at_ms etc.: when the stage began, since the frame was read; 0 where it did not run or is not known.
         degraded: a part was down and the gateway did without.
     """
 
@@ -71,6 +72,9 @@ class CallEvent(Event, frozen=True, kw_only=True, tag="call"):
     total_ms: float = 0.0
     session: str = ""
     degraded: str = ""
+    upstream_at_ms: float = 0.0
+    compress_at_ms: float = 0.0
+    surface_at_ms: float = 0.0
 
 
 class SurfacingEvent(Event, frozen=True, kw_only=True, tag="surfacing"):

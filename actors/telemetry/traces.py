@@ -16,6 +16,8 @@ from bus.errors import Refused
 MAX_EVENTS = 1_000
 """Of one kind in one trace; a response that is read on ten thousand times need not be shown whole."""
 MAX_NAMED = 5
+SHORTEST_MS = 0.001
+"""A shorter stretch of a call is none."""
 
 _STAGES = ("upstream", "compress", "surface")
 _UNANSWERED = ("timeout", "transport", "protocol", "oversize", "cancelled")
@@ -54,9 +56,10 @@ def trace(path: Path, trace_id: str = "") -> dict[str, Any]:
     """Everything about one call. Blocking; needs no actor.
 
     `trace_id`: the whole one; `call`: the columns of its row (null when only other events are left); `started`: when
-    its request was read; `stages`: `{stage, offset_ms, duration_ms}` in their order, `gateway` being what is left of
-    the total; `events`: `{ts, offset_ms, kind, details}` of all other events by time, follow-up reads and ratings
-    included. Offsets are milliseconds since `started`. Stages follow one another; only their lengths are measured.
+    its request was read; `stages`: `{stage, offset_ms, duration_ms}` in their order, `gateway` being whatever lies
+    before, between and after the others; `events`: `{ts, offset_ms, kind, details}` of all other events by time,
+    follow-up reads and ratings included. Offsets are milliseconds since `started`. Of older calls only the lengths of
+    stages are known, and they are taken to follow one another at once.
 
     Args:
         trace_id: whole or the beginning of one; empty = the newest call.
@@ -129,17 +132,25 @@ def _events(connection: duckdb.DuckDBPyConnection, kind: str, trace_id: str) -> 
 
 
 def _stages(call: Row) -> list[Row]:
-    if not call["upstream_ms"] and call["error"] in _UNANSWERED:
-        return [{"stage": "upstream", "offset_ms": 0.0, "duration_ms": call["total_ms"]}]
+    total = call["total_ms"]
+    is_unanswered = not call["upstream_ms"] and call["error"] in _UNANSWERED
     found: list[Row] = []
-    offset = 0.0
+    at = 0.0
+
+    def add(stage: str, until: float) -> None:
+        nonlocal at
+        if until - at >= SHORTEST_MS:
+            found.append({"stage": stage, "offset_ms": round(at, 3), "duration_ms": round(until - at, 3)})
+            at = until
+
     for stage in _STAGES:
-        duration = call[f"{stage}_ms"]
+        begin = max(at, min(call[f"{stage}_at_ms"] or at, total))
+        duration = total - begin if is_unanswered and stage == "upstream" else call[f"{stage}_ms"]
         if duration:
-            found.append({"stage": stage, "offset_ms": round(offset, 3), "duration_ms": duration})
-            offset += duration
-    rest = max(0.0, call["total_ms"] - offset)
-    return [*found, {"stage": "gateway", "offset_ms": round(offset, 3), "duration_ms": round(rest, 3)}]
+            add("gateway", begin)
+            add(stage, begin + duration)
+    add("gateway", total)
+    return found
 
 
 def _milliseconds(span: timedelta) -> float:

@@ -67,10 +67,10 @@ class Resting:
         if isinstance(error, (ResponseTooLarge, UpstreamInvalid)):
             self.answered()
         elif isinstance(error, UpstreamDied) or (isinstance(error, UpstreamTimeout) and _was_given_time(ask)):
-            if self.breaker.failed():
+            if self.breaker.failed(probe=probe):
                 self._on_open(self._text())
-        elif probe:
-            self.breaker.abandoned()
+        else:
+            self.breaker.abandoned(probe=probe)
 
     def _text(self) -> str:
         failures, seconds = self.breaker.failures, math.ceil(self.breaker.wait)

@@ -1,5 +1,7 @@
 """Changing one member of a JSON file with comments."""
 
+import json
+import time
 from typing import Any
 
 import pytest
@@ -113,3 +115,23 @@ def test_what_is_no_list_or_too_short_is_refused() -> None:
         jsonc.put('{"l": [1]}', ("l", 2), 1)
     assert jsonc.remove('{"l": [1]}', ("l", 1)) == '{"l": [1]}'
     assert jsonc.parse(jsonc.put("", ("l", 0, "a", 0), 1)) == {"l": [{"a": [1]}]}
+
+
+def test_of_a_name_that_is_there_twice_none_stays() -> None:
+    text = '{"s": {"gw": 1, "other": 2, /* again */ "gw": 3}, "s2": 0}'
+    assert jsonc.parse(jsonc.remove(text, ("s", "gw"))) == {"s": {"other": 2}, "s2": 0}
+    twice = '{"s": {"gw": 1}, "s": {"gw": 2, "x": 3}}'
+    assert jsonc.parse(jsonc.remove(twice, ("s", "gw"))) == {"s": {"x": 3}}
+
+
+def test_a_long_list_is_read_once() -> None:
+    """Not once for each of its elements."""
+
+    def seconds(count: int) -> float:
+        text = json.dumps({"l": ["x" * 50] * count})
+        began = time.process_time()
+        jsonc.put(text, ("l", count), "y")
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(64_000) < 16 * max(seconds(16_000), 0.01)

@@ -125,3 +125,14 @@ def test_follow_shows_new_lines_and_new_logs_until_interrupted(place: Place, tmp
     os.kill(follower.pid, 2)
     _, stderr = follower.communicate(timeout=30)
     assert (follower.returncode, stderr.strip()) == (130, b"Interrupted.")
+
+
+def test_a_long_log_does_not_begin_in_the_middle_of_a_line(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.logs.TAIL_BYTES", 25)
+    path = place.logs / "upstream.log"
+    path.write_text('{"event": "first"}\n{"event": "second"}\n{"ev')
+    tail = Tail(path)
+    assert [line.text for line in tail.read()] == ['{"event": "second"}']
+    with open(path, "a") as file:
+        file.write('ent": "third"}\n')
+    assert [line.text for line in tail.read()] == ['{"event": "third"}']

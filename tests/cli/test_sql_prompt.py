@@ -39,3 +39,9 @@ def test_a_history_that_cannot_be_kept_costs_nothing_else(tmp_path: Path) -> Non
     history = History(blocked / "sql_history")
     assert history.add("SELECT 1;")
     assert history.lines() == []
+
+
+def test_what_cannot_be_encoded_costs_nothing_else(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    assert history.add("select '\udcff'") and history.add("select 1")
+    assert history.lines() == ["select '?'", "select 1"]

@@ -70,3 +70,12 @@ async def test_moderate_depth_is_served(connect: Connect) -> None:
     depth = 150
     answer = await client.call("fx__text", b'{"text":"deep","d":' + b"[" * depth + b"]" * depth + b"}")
     assert answer.text == "deep"
+
+
+async def test_a_client_may_number_all_its_requests_alike(connect: Connect) -> None:
+    """One after the other: with the answer, the id is free again."""
+    client = await connect()
+    for text in map(str, range(300)):
+        answer = await client.request("tools/call", {"name": "fx__echo", "arguments": {"text": text}}, id_=7)
+        assert "result" in answer.frame, answer.line
+        assert (await client.request("no/such", {}, id_=7)).code == -32601

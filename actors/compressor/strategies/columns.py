@@ -15,6 +15,7 @@ _TITLES = 9
 """So many of them are names that people give; the others point at something."""
 _IDENTITY_NAMES = frozenset(_IDENTITY)
 _POINTERS = frozenset(("sha", "hash", "key", "ref", "code"))
+_BARE = _POINTERS | {"id", "uri", "number"}
 _STATE = frozenset(
     (
         "state", "status", "type", "kind", "level", "severity", "priority", "version", "line", "result", "conclusion",
@@ -76,6 +77,11 @@ def place(name: str) -> int:
 def identifies(name: str) -> bool:
     """Whether a member of this name tells records apart."""
     return _last(name) in _IDENTITY_NAMES
+
+
+def points(name: str) -> bool:
+    """Whether a field of this name says which record is meant, but not what it is."""
+    return _last(name) in _BARE
 
 
 def entitles(found: Field) -> bool:

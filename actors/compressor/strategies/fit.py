@@ -15,7 +15,7 @@ from actors.compressor.strategies.leaves import document
 from actors.compressor.strategies.records import alarming
 from actors.compressor.units import safe_cut
 
-_LEAST_TEXT, _LEAST_PART = 24, 18
+_LEAST_TEXT, _LEAST_PART, _NAMED = 24, 18, 72
 _LABEL, _MARK = 160, 24
 """What a name or a text gets before anything else shares, and what a count of left out members takes."""
 _KEYS_FROM = 6
@@ -25,7 +25,7 @@ _OPENED = 48
 _DEEPEST = 40
 """Levels below which a container is a count."""
 _CLOSED = jsontext.quote("…")
-ASKED, FIRST, PLAIN, PART, LAST = range(5)
+ASKED, FIRST, STATED, TOLD, PLAIN, PART, LAST = range(7)
 
 Listing = Callable[[Node, int], str | None]
 """An array or object of records as a listing of so many code points at most; `None` where it is none or none fits."""
@@ -106,13 +106,14 @@ class Fit:
 
     def _member(self, name: str, node: Node) -> _Member:
         first, full = node.raw[:1], len(node.raw)
+        rank = self._rank(name, node)
         if first == b'"':
-            least = min(full, _LEAST_TEXT)
+            least = min(full, _NAMED if rank <= STATED else _LEAST_TEXT)
         elif first in (b"{", b"["):
             least = min(full, _LEAST_PART)
         else:
             least = full
-        return _Member(jsontext.quote(name), node, self._rank(name, node), least, full)
+        return _Member(jsontext.quote(name), node, rank, least, full)
 
     def _rank(self, name: str, node: Node) -> int:
         if node in self.answers:
@@ -125,7 +126,7 @@ class Fit:
         if raw[:1] in (b"{", b"["):
             return PART
         points = worth(name, raw)
-        return FIRST if points in (IDENTITY, STATE, TEXT) else LAST if points < 2 else PLAIN
+        return {IDENTITY: FIRST, STATE: STATED, TEXT: TOLD}.get(points, LAST if points < 2 else PLAIN)
 
     def _shown(self, members: list[_Member], room: int) -> list[_Member]:
         """The members that have a place: by rank, and where only names have room, the first of the others."""

@@ -101,7 +101,7 @@ def at(node: Node, path: Path) -> Node | None:
 def leaves(node: Node) -> dict[str, tuple[Path, Node]]:
     """The plain values in a record by the names of their paths, shallow ones first."""
     found: dict[str, tuple[Path, Node]] = {}
-    waiting = deque[tuple[str, Path, Node]]([("", (), node)])
+    waiting = deque[tuple[str, Path, Node]]([("", (), node)] if node.raw[:1] in _CONTAINERS else [])
     while waiting and len(found) < _MOST:
         prefix, path, outer = waiting.popleft()
         for step, name, inner in _parts(outer):

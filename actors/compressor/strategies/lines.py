@@ -9,7 +9,8 @@ from actors.compressor import labelled, outline, ranks
 from actors.compressor.detect import Kind
 from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
 from actors.compressor.grid import odd, read
-from actors.compressor.ranks_code import code
+from actors.compressor.ranks_code import code, narrow
+from actors.compressor.ranks_diff import diff
 from actors.compressor.ranks_log import log
 from actors.compressor.relevance import near
 from actors.compressor.statements import shapes_of, statements
@@ -21,7 +22,7 @@ _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.LOG: (log, Gaps.BLOCK),
     Kind.REPORT: (log, Gaps.BLOCK),
     Kind.GREP: (ranks.grep, Gaps.BLOCK),
-    Kind.DIFF: (ranks.diff, Gaps.INLINE),
+    Kind.DIFF: (diff, Gaps.INLINE),
     Kind.CODE: (code, Gaps.INLINE),
     Kind.MARKDOWN: (ranks.markdown, Gaps.INLINE),
     Kind.CONFIG: (outline.settings, Gaps.INLINE),
@@ -45,6 +46,8 @@ def truncate(task: Task) -> Draft:
         units = merge_fences(units)
     ranked = ranker(units)
     if task.kind is Kind.MARKDOWN:
+        for index in outline.underlined(units):
+            ranked[index] = max(ranked[index], SALIENT + 1)
         for index in outline.cues(units):
             ranked[index] = max(ranked[index], MUST)
         for index in _odd_rows(units):
@@ -62,6 +65,8 @@ def truncate(task: Task) -> Draft:
         excerpt = choose(units, ranked, budget, soft, gaps)
         if excerpt.kept >= len({units.lines[index] for index in salient}):
             return _draft(task, excerpt, gaps, counts)
+    if task.kind is Kind.CODE:
+        units.overrides |= narrow(units, salient, budget)
     # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
     return _draft(task, choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
 

@@ -16,6 +16,7 @@ from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
 from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies import records as sets
+from actors.compressor.strategies.branches import Tree, draw, grow
 from actors.compressor.strategies.fit import Fit
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.leaves import at as inside
@@ -52,6 +53,7 @@ class Rung:
         depth: containers below this level become a count.
         peek: most plain members that name such a container, which stand beside the count.
         rich: so many members of the document itself go two levels deeper than the others.
+        floor: titles and names are not cut below so many code points while records are listed.
         cap: code points of a record that is kept whole; longer ones are fitted into them.
     """
 
@@ -67,17 +69,18 @@ class Rung:
     depth: int = 12
     peek: int = 0
     rich: int = 0
+    floor: int = _IDENTITY_FLOOR
     cap: int = 4_000
 
 
 _INNER = (
     Rung(text=160, opaque=40, scalars=24, head=1, tail=0, rows=100_000),
     Rung(text=84, opaque=24, scalars=12, head=1, tail=0, rows=100_000, least=fields.TEXT),
-    Rung(text=60, opaque=16, scalars=6, head=0, tail=0, rows=100_000, least=fields.STATE, columns=3),
-    Rung(text=48, opaque=16, scalars=3, head=0, tail=0, rows=100_000, least=fields.IDENTITY, columns=2),
+    Rung(text=60, opaque=16, scalars=6, head=0, tail=0, rows=100_000, least=fields.STATE, columns=3, floor=120),
+    Rung(text=48, opaque=16, scalars=3, head=0, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, floor=72),
     *(
-        Rung(text=40, opaque=16, scalars=3, head=0, tail=0, rows=rows, least=fields.IDENTITY, columns=1)
-        for rows in (100_000, 400, 160, 64, 24, 8, 3)
+        Rung(text=40, opaque=16, scalars=3, head=0, tail=0, rows=rows, least=fields.IDENTITY, columns=1, floor=floor)
+        for rows, floor in ((100_000, 72), (100_000, 40), (400, 40), (160, 40), (64, 40), (24, 40), (8, 40), (3, 40))
     ),
 )
 """For lists inside of what is fitted."""
@@ -93,6 +96,7 @@ class Known:
 
     sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
     matches: dict[Node, list[int]] = field(default_factory=dict)
+    trees: dict[Node, Tree | None] = field(default_factory=dict)
     answers: frozenset[Node] = frozenset()
     names: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
@@ -218,7 +222,7 @@ class Projection:
         for at, (name, value) in enumerate(kept):
             level = depth - 1 if at < rich else depth + 1
             quoted, identifies = self.known.name(name)
-            floor = _IDENTITY_FLOOR if identifies and self.rung.rows else 0
+            floor = self.rung.floor if identifies and self.rung.rows else 0
             parts.append(f"{quoted}:{self.render(value, level, floor)}")
         if len(members) > len(kept):
             parts.append(f'"…":"+{len(members) - len(kept)} members"')
@@ -290,7 +294,7 @@ class Projection:
                 asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
             whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
         left = len(found) - len(whole)
-        columns = _columns(survey, rung)
+        columns = _columns(survey, rung, noun == "members")
         names = ["key", *columns] if noun == "members" else columns
         alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // 4 else set()
         listed = min(left, rung.rows) if names else 0
@@ -339,8 +343,13 @@ class Projection:
     def _listing(self, node: Node, room: int) -> str | None:
         """Records as the richest listing that fits so many code points."""
         array = node.raw[:1] == b"["
+        tree = self.tree(node)
+        if tree is not None:
+            drawn = draw(tree, room, self.known.answers, self._text)
+            if drawn is not None:
+                return drawn
         found = self.records(node) if len(node.items if array else node.members) > (2 if array else FEW) else None
-        if found is None or (not _columns(found[1], _INNER[0]) and array):
+        if found is None or (array and not _columns(found[1], _INNER[0], keyed=False)):
             return None
         for rung in _INNER:
             inner = Projection(replace(rung, cap=room // 3), self.query, self.known, room)
@@ -351,6 +360,15 @@ class Projection:
             if len(text) <= room:
                 return text
         return None
+
+    def tree(self, node: Node) -> Tree | None:
+        """The tree that a container is, if it is one; grown once."""
+        if node not in self.known.trees:
+            self.known.trees[node] = grow(node)
+        return self.known.trees[node]
+
+    def _text(self, raw: bytes, room: int) -> str:
+        return raw.decode() if len(raw) <= room else Fit(self._listing).text(raw, room)
 
     def _listed(self, others: Iterator[int], rows: int, alarms: list[int]) -> Iterator[int]:
         """The records that get a row: from the top, but those that failed take up to half of the rows."""
@@ -378,7 +396,7 @@ class Projection:
         before = self.spent
         # A listing has rows, so what tells records apart is not cut: names, and without these and keys the first text.
         wanted = [
-            (name, paths.get(name), _IDENTITY_FLOOR if (not at and not keyed) or self.known.name(name)[1] else 0)
+            (name, paths.get(name), self.rung.floor if (not at and not keyed) or self.known.name(name)[1] else 0)
             for at, name in enumerate(columns)
         ]
         rows = [self._row(record, wanted) for record in islice(records, _FIRST_ROWS)]
@@ -427,13 +445,13 @@ class Projection:
             self.kept, self.total, self.noun, self.listed, self.columns = kept, total, noun, listed, columns
 
 
-def _columns(survey: sets.Survey, rung: Rung) -> list[str]:
+def _columns(survey: sets.Survey, rung: Rung, keyed: bool) -> list[str]:
     """The fields that a listing shows. What tells records apart comes first: names, or else a text; a list of nothing
-    but states says little."""
+    but states says little. Keys name records by themselves."""
     naming = [name for name, points in survey.scores.items() if points == fields.IDENTITY]
+    fallbacks = (fields.TEXT,) if keyed else (fields.TEXT, fields.PLAIN)
     telling = naming or next(
-        ([name] for least in (fields.TEXT, fields.PLAIN) for name, points in survey.scores.items() if points == least),
-        [],
+        ([name] for least in fallbacks for name, points in survey.scores.items() if points == least), []
     )
     others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
     return [*telling, *others][: rung.columns]

@@ -133,7 +133,7 @@ def _outer(sample: list[Record]) -> dict[str, Field]:
             raws[name].append(node.raw)
         if record.key is not None:
             key = record.key.encode()
-            echoes.update(name for name, node in record.members.items() if node.raw[1:-1] == key)
+            echoes.update(name for name, node in record.members.items() if node.raw[1:-1].endswith(key))
     return {name: fields.field(name, found, echoes[name]) for name, found in raws.items()}
 
 
@@ -208,6 +208,7 @@ def _demote(scores: dict[str, int], outer: dict[str, Field], inner: dict[str, Fi
     for name, own in outer.items():
         if (
             scores.get(name) == IDENTITY
+            and fields.points(name)
             and own.first[:1] == b'"'
             and b" " not in own.first
             and own.length > _SHORT_KEY * own.present

@@ -29,8 +29,28 @@ _LISTING = (
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, cap=600),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3, cap=500),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6, cap=400),
-    Rung(text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6, cap=400),
+    Rung(
+        text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6, cap=400
+    ),
+    Rung(
+        text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6, cap=400
+    ),
+    *(
+        Rung(
+            text=40,
+            opaque=16,
+            scalars=40,
+            head=1,
+            tail=0,
+            rows=100_000,
+            least=fields.IDENTITY,
+            columns=1,
+            depth=6,
+            floor=floor,
+            cap=400,
+        )
+        for floor in (110, 80, 56)
+    ),
     *(
         Rung(
             text=40,
@@ -43,6 +63,7 @@ _LISTING = (
             columns=1,
             members=2 * rows,
             depth=5,
+            floor=56,
             cap=300,
         )
         for rows in (2000, 1400, 1000, 700, 500, 400, 320, 260, 210, 170, 140, 110, 90, 70, 50, 35, 24, 16, 10)
@@ -177,7 +198,7 @@ class Drafts:
         node, whole = self._root, len(self._root.raw)
         while len(node.raw) >= _MOST_OF * whole:
             parts = node.items if node.raw[:1] == b"[" else list(node.members.values()) if node.raw[:1] == b"{" else []
-            if not parts:
+            if not parts or Projection(_LISTING[0], "", self._known, 0).tree(node):
                 return False
             largest = max(parts, key=lambda part: len(part.raw))
             if len(parts) >= (_FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
@@ -198,7 +219,10 @@ class Drafts:
     def fitted(self, room: Budget) -> Draft | None:
         """The document fitted into the room as a whole; `None` where that does not work out."""
         whole = self._root.raw.decode()
-        length = min(room.chars, room.tokens * len(whole) / max(1.0, cost(whole[:_MEASURED]) * len(whole) / len(whole[:_MEASURED])))
+        length = min(
+            room.chars,
+            room.tokens * len(whole) / max(1.0, cost(whole[:_MEASURED]) * len(whole) / len(whole[:_MEASURED])),
+        )
         projection = Projection(_LISTING[0], self._query, self._known, math.inf)
         for _ in range(_MOST_TRIES):
             text = projection.fitted(self._root, int(length))

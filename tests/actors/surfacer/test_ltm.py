@@ -130,6 +130,14 @@ async def test_a_missing_command_is_named(place: Place) -> None:
         assert link.error.startswith("cannot start memory-server: ")
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "ltm.example"])
+async def test_an_address_that_is_none_is_told_and_costs_nothing_else(place: Place, url: str) -> None:
+    settings = SurfacingSettings(ltm_mcp_transport="streamable_http", ltm_mcp_url=url)
+    async with connected(place, settings, waits=False) as link:
+        await eventually(lambda: link.state == "down")
+        assert link.error == "surfacing.ltm_mcp_url is no address; write it as https://HOST/PATH"
+
+
 async def test_an_ltm_that_gives_up_says_why(place: Place) -> None:
     why = "print('noise', file=sys.stderr); sys.exit('no index at \x1b[31m/home/ltm password=hunter2hunter2')"
     settings = SurfacingSettings(ltm_mcp_command=sys.executable, ltm_mcp_args=("-c", f"import sys; {why}"))

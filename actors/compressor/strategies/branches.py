@@ -1,0 +1,316 @@
+"""JSON that nests things of one kind in each other: folders, packages, comments, layers. Each is named, level by level.
+
+A tree of a thousand names reads better than three of its things in full.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from actors.compressor import jsontext
+from actors.compressor.jsontext import Node
+from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies
+from actors.compressor.strategies.records import Record, Survey, survey
+
+_DEEPEST = 60
+_FEWEST, _LEVELS = 12, 3
+"""Fewer things, or less deep, are no tree."""
+_ALIKE, _OBJECTS, _ECHOES = 0.5, 0.9, 0.8
+_LOOKED_AT = 8
+TOLD = -1
+_LADDER = (
+    (PLAIN, 6, 200), (TEXT, 5, 160), (TEXT, 4, 96), (TOLD, 2, 96), (TOLD, 2, 64), (STATE, 3, 64), (IDENTITY, 2, 64),
+    (IDENTITY, 1, 64), (IDENTITY, 1, 40),
+)  # fmt: skip
+"""Lowest score of a field (`TOLD`: names and texts before states), most fields, longest text: from rich to poor."""
+_OWN, _COUNT = 14, 16
+"""Code points around the children of one thing, and of a count that stands for them."""
+_TRIES, _FILLED = 4, 0.9
+_ROWS_FROM = 3
+_MORE = jsontext.quote("…")
+_CONTAINERS = (b"{", b"[")
+
+Cut = Callable[[bytes, int], str]
+"""Cuts a JSON string to a number of code points."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One thing: its plain fields, and under the name `inner` the things in it."""
+
+    record: Record
+    inner: str
+    array: bool
+    children: list[Branch]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All things, level by level, `top` being the outermost ones: one object, or those of a list."""
+
+    top: list[Branch]
+    array: bool
+    single: bool
+    every: list[Branch]
+    survey: Survey
+
+
+def grow(node: Node) -> Tree | None:
+    """The tree that a container is; `None` where what it holds does not nest."""
+    if node.raw[:1] not in _CONTAINERS:
+        return None
+    single = node.raw[:1] == b"{" and _inner(node.members) is not None
+    array = node.raw[:1] == b"["
+    top = [_branch(Record(None, node), 0)] if single else _children(node, 0) if _nests(node) else []
+    every: list[Branch] = []
+    levels = 0
+    level = top
+    while level:
+        levels += 1
+        every += level
+        level = [child for branch in level for child in branch.children]
+    if levels < _LEVELS or len(every) < _FEWEST:
+        return None
+    return Tree(top, array, single, every, survey([branch.record for branch in every]))
+
+
+def _nests(node: Node) -> bool:
+    parts: Collection[Node] = node.items if node.raw[:1] == b"[" else node.members.values()
+    if sum([part.raw[:1] == b"{" for part in parts]) < _OBJECTS * len(parts):
+        return False
+    largest = sorted(parts, key=lambda part: -len(part.raw))[:2]
+    return any(part.raw[:1] == b"{" and _inner(part.members) is not None for part in largest)
+
+
+def _branch(record: Record, depth: int) -> Branch:
+    members = record.members
+    inner = _inner(members) if depth < _DEEPEST else None
+    if inner is None:
+        return Branch(record, "", False, [])
+    return Branch(record, inner, members[inner].raw[:1] == b"[", _children(members[inner], depth + 1))
+
+
+def _children(node: Node, depth: int) -> list[Branch]:
+    if node.raw[:1] == b"[":
+        return [_branch(Record(None, item), depth) for item in node.items]
+    return [_branch(Record(key, item), depth) for key, item in node.members.items()]
+
+
+def _inner(members: dict[str, Node]) -> str | None:
+    """The member that holds things of the kind of their holder."""
+    best, size = None, 0
+    for name, value in members.items():
+        if value.raw[:1] in _CONTAINERS and len(value.raw) > max(size, 2):
+            parts: Iterable[Node] = value.items if value.raw[:1] == b"[" else value.members.values()
+            if any(part.raw[:1] == b"{" and _alike(members, part.members) for part in islice(parts, _LOOKED_AT)):
+                best, size = name, len(value.raw)
+    return best
+
+
+def _alike(one: dict[str, Node], other: dict[str, Node]) -> bool:
+    shared = len(one.keys() & other.keys())
+    return shared >= 2 and shared >= _ALIKE * len(one)
+
+
+@dataclass
+class Drawing:
+    """A tree in a room, in code points.
+
+    Attributes:
+        answers: nodes that are asked for: they are drawn, and so is what they say.
+        cut: a JSON string cut to a length.
+        limit: longest text, in code points; `columns` the fields shown of each thing.
+        within: the things that have room.
+    """
+
+    tree: Tree
+    answers: frozenset[Node]
+    cut: Cut
+    columns: list[str]
+    limit: int
+    within: set[int]
+
+    def text(self) -> str:
+        """The tree as JSON."""
+        top = self.tree.top
+        return self._thing(top[0]) if self.tree.single else self._list(top, self.tree.array)
+
+    def _list(self, branches: list[Branch], array: bool) -> str:
+        """Things in a list: those without children as rows."""
+        parts: list[str] = []
+        run: list[Branch] = []
+        left = 0
+        for branch in branches:
+            if id(branch) not in self.within:
+                left += 1
+            elif branch.children or branch.record.node in self.answers:
+                parts += self._run(run, array)
+                run = []
+                parts.append(self._entry(branch, array))
+            else:
+                run.append(branch)
+        parts += self._run(run, array)
+        if left:
+            mark = jsontext.quote(f"…+{left} items") if array else f'"…":"+{left} members"'
+            parts.append(mark)
+        return f"[{','.join(parts)}]" if array else f"{{{','.join(parts)}}}"
+
+    def _entry(self, branch: Branch, array: bool) -> str:
+        thing = self._thing(branch)
+        return thing if array else f"{jsontext.quote(branch.record.key or '')}:{thing}"
+
+    def _run(self, run: list[Branch], array: bool) -> list[str]:
+        """Things without children: as rows where they are several and have fields of their own."""
+        columns = self.columns if array else ["key", *self.columns]
+        if not array and not self.columns and run:
+            return [f"{jsontext.quote(branch.record.key or '')}:{_MORE}" for branch in run]
+        if len(run) < _ROWS_FROM or not columns or not array:
+            return [self._entry(branch, array) for branch in run]
+        rows = [self._cells(branch) for branch in run]
+        if len(columns) == 1:
+            return [f"{{{jsontext.quote(columns[0])}:[" + ",".join(row[0] for row in rows) + "]}"]
+        names = ",".join(map(jsontext.quote, columns))
+        return [f'{{"columns":[{names}],"rows":[' + ",".join("[" + ",".join(row) + "]" for row in rows) + "]}"]
+
+    def _cells(self, branch: Branch) -> list[str]:
+        members = branch.record.members
+        return [self._value(members[name]) if name in members else "null" for name in self.columns]
+
+    def _value(self, node: Node) -> str:
+        if node.raw[:1] == b'"':
+            limit = max(self.limit, 360) if node in self.answers else self.limit
+            return self.cut(node.raw, limit)
+        return _MORE if node.raw[:1] in _CONTAINERS and len(node.raw) > 2 else node.raw.decode()
+
+    def _thing(self, branch: Branch) -> str:
+        members = branch.record.members
+        asked = branch.record.node in self.answers
+        parts = [
+            f"{jsontext.quote(name)}:{self._value(value)}"
+            for name, value in members.items()
+            if name != branch.inner and (name in self.columns or (asked and value in self.answers))
+        ]
+        if branch.children:
+            inside = (
+                self._list(branch.children, branch.array)
+                if any(id(child) in self.within for child in branch.children)
+                else jsontext.quote(f"…+{len(branch.children)} {'items' if branch.array else 'members'}")
+            )
+            parts.append(f"{jsontext.quote(branch.inner)}:{inside}")
+        return "{" + ",".join(parts) + "}"
+
+
+def draw(tree: Tree, room: int, answers: frozenset[Node], cut: Cut) -> str | None:
+    """The tree in at most `room` code points: all things with as many fields as fit, or the outer ones by name.
+
+    Args:
+        answers: nodes that are asked for.
+        cut: cuts a JSON string to a number of code points.
+    """
+    best: str | None = None
+    scale = 1.0
+    for _ in range(_TRIES):
+        columns, limit, within = _plan(tree, int(room * scale), answers)
+        text = Drawing(tree, answers, cut, columns, limit, within).text()
+        if len(text) <= room and (best is None or len(text) > len(best)):
+            best = text
+        if _FILLED * room <= len(text) <= room or (len(text) <= room and len(within) == len(tree.every)):
+            break
+        scale *= 0.97 * room / len(text)
+    return best
+
+
+def _plan(tree: Tree, room: int, answers: frozenset[Node]) -> tuple[list[str], int, set[int]]:
+    """The fields, the longest text and the things for which there is room, by an estimate."""
+    lengths: dict[str, list[int]] = {}
+    keys = [len(branch.record.key or "") + 4 for branch in tree.every]
+    own = sum(keys) + sum(_OWN + len(branch.inner) for branch in tree.every if branch.children)
+    columns: list[str] = []
+    limit = 0
+    for least, most, limit in _LADDER:
+        columns = _columns(tree, least, most)
+        total = own
+        for name in columns:
+            if name not in lengths:
+                lengths[name] = [_length(branch.record.members.get(name)) for branch in tree.every]
+            total += sum([min(length, limit) for length in lengths[name]]) + len(tree.every)
+            total += (len(name) + 4) * sum(1 for branch in tree.every if branch.children)
+        if total <= room:
+            return columns, limit, {id(branch) for branch in tree.every}
+    return columns, limit, _outer(tree, room, columns, limit, answers)
+
+
+def _outer(tree: Tree, room: int, columns: Sequence[str], limit: int, answers: frozenset[Node]) -> set[int]:
+    """The things of the outer levels, as many as have room; what is asked for and what failed with all around it."""
+    within: set[int] = set()
+    for branch in _wanted(tree, answers):
+        if id(branch) not in within:
+            within.add(id(branch))
+            room -= _size(branch, columns, limit)
+    for branch in tree.every:
+        size = _size(branch, columns, limit)
+        if id(branch) in within or size > room:
+            continue
+        room -= size
+        within.add(id(branch))
+    return _connected(tree, within)
+
+
+def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
+    members = branch.record.members
+    size = len(branch.record.key or "") + 4 + sum(min(_length(members.get(name)), limit) + 1 for name in columns)
+    if branch.children:
+        size += _OWN + _COUNT + len(branch.inner) + sum(len(name) + 4 for name in columns)
+    return size
+
+
+def _wanted(tree: Tree, answers: frozenset[Node]) -> list[Branch]:
+    """What is asked for and what failed, with the things that it lies in."""
+    parents = {id(child): branch for branch in tree.every for child in branch.children}
+    failed = tree.survey.alarms if len(tree.survey.alarms) <= len(tree.every) // 4 else []
+    found = [tree.every[at] for at in failed[:12]]
+    found += [branch for branch in tree.every if branch.record.node in answers]
+    waiting, wanted = deque(found), list[Branch]()
+    while waiting:
+        branch = waiting.popleft()
+        wanted.append(branch)
+        if id(branch) in parents:
+            waiting.append(parents[id(branch)])
+    return wanted
+
+
+def _connected(tree: Tree, within: set[int]) -> set[int]:
+    """Without things whose holder has no room."""
+    kept: set[int] = set()
+    level = tree.top
+    while level:
+        inside = [branch for branch in level if id(branch) in within]
+        kept |= {id(branch) for branch in inside}
+        level = [child for branch in inside for child in branch.children]
+    return kept
+
+
+def _columns(tree: Tree, least: int, most: int) -> list[str]:
+    scores = {name: points for name, points in tree.survey.scores.items() if name not in tree.survey.paths}
+    naming = [name for name, points in scores.items() if points == IDENTITY]
+    keyed = [branch.record for branch in tree.every if branch.record.key is not None]
+    naming = [name for name in naming if not keyed or not _echoes(name, keyed)]
+    if least == TOLD:
+        return [*naming[:1], *[name for name, points in scores.items() if points == TEXT][:1]]
+    telling = naming or ([] if keyed else [name for name in scores if identifies(name)] or list(scores)[:1])
+    others = [name for name, points in scores.items() if points >= least and name not in telling]
+    return [*telling, *others][:most]
+
+
+def _echoes(name: str, records: list[Record]) -> bool:
+    """Whether a field only repeats the keys of the things."""
+    named = [record for record in records if name in record.members]
+    own = sum(1 for record in named if record.members[name].raw[1:-1].endswith((record.key or "").encode()))
+    return own >= _ECHOES * len(named)
+
+
+def _length(node: Node | None) -> int:
+    return 0 if node is None else 3 if node.raw[:1] in _CONTAINERS else len(node.raw)
