@@ -8,7 +8,18 @@ from dataclasses import replace
 
 from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
-from actors.compressor.strategies import blame, contents, embedded, history, lines, parts, paths, structured, table
+from actors.compressor.strategies import (
+    blame,
+    contents,
+    embedded,
+    findings,
+    history,
+    lines,
+    parts,
+    paths,
+    structured,
+    table,
+)
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
@@ -21,6 +32,7 @@ _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
     Kind.TABLE: table.table,
     Kind.COMMITS: history.history,
     Kind.BLAME: blame.blame,
+    Kind.FINDINGS: findings.findings,
     Kind.PATHS: paths.paths,
 }
 _TIGHTER = (0.9, 0.75, 0.5, 0.25)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from actors.compressor import jsontext
+from actors.compressor.findings import reports
 from actors.compressor.labelled import written_out
 from actors.compressor.pyrepr import as_json
 
@@ -26,6 +27,7 @@ class Kind(Enum):
     DIFF = "diff"
     COMMITS = "commits"
     BLAME = "blame"
+    FINDINGS = "findings"
     GREP = "grep"
     LOG = "log"
     REPORT = "report"
@@ -173,6 +175,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.BLAME
     if count >= 12 and sum(1 for line in lines if _COMMIT_LINE.match(line)) >= 0.75 * count:
         return Kind.COMMITS
+    if reports(lines):
+        return Kind.FINDINGS
     if sum(1 for line in lines if _GREP.match(line) and not _STAMP.match(line)) >= 0.5 * count:
         return Kind.GREP
     if sum(1 for line in lines if _HIT_UNDER_PATH.match(line)) >= 0.5 * count and any(

@@ -55,7 +55,7 @@ def settings(units: Units) -> list[int]:
     found = [FILLER] * len(units)
     lines = units.contents
     bare = [line.lstrip() for line in lines]
-    depths = [len(line) - len(words) for line, words in zip(lines, bare, strict=True)]
+    depths = [_depth(line, words) for line, words in zip(lines, bare, strict=True)]
     times = Counter(bare)
     for index, words in enumerate(bare):
         own, depth, first = times[words] <= _FEW, depths[index], words[:1]
@@ -68,7 +68,8 @@ def settings(units: Units) -> list[int]:
         elif index + 1 < len(lines) and depths[index + 1] > depth:
             # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
             opens = SALIENT + 1 if depth <= 4 or _first(units, index) else USEFUL
-            found[index] = (MUST if first == "-" and opens > SALIENT else opens) if own else NOISE + 1
+            option = first == "-" and words[1:2] not in ("", " ")
+            found[index] = (MUST if option and opens > SALIENT else opens) if own else NOISE + 1
         elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
             found[index] = SALIENT
         elif first in ("#", ";", "/") and _COMMENT.match(words):
@@ -81,6 +82,12 @@ def settings(units: Units) -> list[int]:
         found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
     _said_in_comments(bare, found)
     return ranks.ends(found, 2, 2)
+
+
+def _depth(line: str, bare: str) -> int:
+    """Columns before the first word."""
+    spaces = len(line) - len(bare)
+    return len(line[:spaces].expandtabs()) if "\t" in line[:spaces] else spaces
 
 
 def _said_in_comments(lines: list[str], found: list[int]) -> None:

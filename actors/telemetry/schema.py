@@ -68,7 +68,7 @@ COLUMN_COMMENTS = {
     "surface_ms": "surfacing, milliseconds",
     "total_ms": "from the request read to the answer written, milliseconds",
     "upstream_at_ms": "when the upstream was asked, milliseconds after the request was read; NULL or 0: unknown",
-    "compress_at_ms": "when cleaning and compression began, milliseconds after the request was read; NULL or 0: unknown",
+    "compress_at_ms": "when cleaning began, milliseconds after the request was read; NULL or 0: unknown",
     "surface_at_ms": "when surfacing began, milliseconds after the request was read; NULL or 0: unknown",
     "session": "id of the gateway session",
     "degraded": "the part that was down, empty when none",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -46,7 +47,15 @@ class Begun:
 
 
 async def begin(
-    server: str, peer: Rpc, link: Link, manner: Manner, *, seconds: float, deadline: float, everything: bool
+    server: str,
+    peer: Rpc,
+    link: Link,
+    manner: Manner,
+    *,
+    seconds: float,
+    deadline: float,
+    everything: bool,
+    on_gap: Callable[[], None],
 ) -> Begun:
     """Begins to speak with a server.
 
@@ -54,6 +63,7 @@ async def begin(
         seconds: limit of each single request.
         deadline: loop time at which all of it must be done.
         everything: asks for all of its lists, not only for its tools.
+        on_gap: as for `Conversation`.
 
     Raises:
         handshake.DiedOnProbe, UpstreamUnavailable; RpcError, msgspec.MsgspecError: its answers cannot be used.
@@ -69,7 +79,7 @@ async def begin(
                     probe=manner.probes,
                     prefers_handshake=manner.handshake,
                 )
-                talk = Conversation(server, peer, session, link)
+                talk = Conversation(server, peer, session, link, on_gap)
                 undo.callback(talk.close)
                 tools, warnings = await handshake.list_tools(peer, seconds, session.dialect)
                 for kind in LISTS if everything else ():

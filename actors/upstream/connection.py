@@ -269,7 +269,7 @@ class Server:
             try:
                 await self._connect_and_serve()
                 delay = 0.0 if self._forgiven else self._next_delay(delay)
-                why = self._pulse.verdict or self._end_text()
+                why = self._pulse.verdict or (self._peer.end_text() if self._peer is not None else "")
                 self._become("reconnecting", error=why, error_type="ConnectionClosed")
             except handshake.DiedOnProbe:
                 self.probes, delay = False, 0.0
@@ -320,6 +320,7 @@ class Server:
             seconds=settings.connect_timeout_seconds,
             deadline=deadline,
             everything=self._leaves,
+            on_gap=self._relisting.soon,
         )
         talk = self._conversation = begun.talk
         session = self._session = talk.session
@@ -358,9 +359,6 @@ class Server:
     def _next_delay(self, delay: float) -> float:
         first, most = self.settings.reconnect_delay_seconds, self.settings.max_reconnect_delay_seconds
         return min(max(first, delay * 2), most)
-
-    def _end_text(self) -> str:
-        return self._peer.end_text() if self._peer is not None else ""
 
     def _warn(self, warnings: list[str]) -> None:
         for warning in warnings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -29,16 +30,18 @@ class Conversation:
     Args:
         server: its name.
         link: the clients behind it.
+        on_gap: called when news of the server's tools may have been missed.
     """
 
-    def __init__(self, server: str, peer: Rpc, session: Session, link: Link) -> None:
+    def __init__(self, server: str, peer: Rpc, session: Session, link: Link, on_gap: Callable[[], None]) -> None:
         self.peer = peer
         self.session = session
         self._server = server
         self._link = link
+        self._on_gap = on_gap
         self._listening: Listening | None = None
         if session.dialect.stateless:  # before anything is listed, so that no change is missed
-            self._listening = Listening(peer, session, lambda: link.subscribed(server))
+            self._listening = Listening(peer, session, lambda: link.subscribed(server), self._catch_up)
             self._listening.renew()
 
     @property
@@ -121,6 +124,10 @@ class Conversation:
     def close(self) -> None:
         if self._listening is not None:
             self._listening.close()
+
+    def _catch_up(self) -> None:
+        self._on_gap()
+        self.announce()
 
     def _start(self, method: str, params: dict[str, object]) -> None:
         """Sends a request whose answer changes nothing."""

@@ -182,18 +182,15 @@ class HttpPeer(Rpc):
             self._retire(reason)
             self._fail(number, NotSent(f"{self.name}: {reason}"))
         except httpx2.HTTPError as error:
-            self._broken(number, method, transport_text(error, self._url))
+            reason = transport_text(error, self._url)
+            if method == "subscriptions/listen":  # how the restart of a server without sessions shows
+                self._retire(reason)
+            self._fail(number, PeerUnavailable(f"{self.name}: {reason}"))
         except OAuthFlowError as error:
             self._fail(number, RpcError(str(error)))
         finally:
             self._stateless.discard(number)
             self._fail(number, PeerUnavailable(f"{self.name} went away before it answered"))
-
-    def _broken(self, number: int, method: str, reason: str) -> None:
-        """Costs the request; but a subscription that breaks is how the restart of a server without sessions shows."""
-        if method == "subscriptions/listen":
-            self._retire(reason)
-        self._fail(number, PeerUnavailable(f"{self.name}: {reason}"))
 
     async def _ask(self, number: int, method: str, params: bytes | None) -> None:
         body = jsonrpc.request(str(number).encode(), method, params)
@@ -211,8 +208,8 @@ class HttpPeer(Rpc):
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == "text/event-stream":
                 await self._follow(response, number)
-                if number in self._waiting:
-                    self._broken(number, method, f"{origin(self._url)} ended its stream before it answered")
+                why = f"{origin(self._url)} ended its stream before it answered"
+                self._fail(number, PeerUnavailable(f"{self.name}: {why}"))
             elif kind == "application/json":
                 content = await self._read(response)
                 if content is None:

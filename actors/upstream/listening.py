@@ -8,7 +8,7 @@ from collections.abc import Callable
 from actors.upstream.era import STATELESS
 from actors.upstream.handshake import Session
 from bus import jsonrpc
-from bus.errors import BusError
+from bus.errors import BusError, PeerUnavailable
 from bus.rpc import Rpc
 
 AGAIN_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
@@ -21,12 +21,14 @@ class Listening:
 
     Args:
         uris: the resources whose changes are wanted now.
+        on_gap: called when a subscription follows one that had ended: what was new in between has not been told.
     """
 
-    def __init__(self, peer: Rpc, session: Session, uris: Callable[[], set[str]]) -> None:
+    def __init__(self, peer: Rpc, session: Session, uris: Callable[[], set[str]], on_gap: Callable[[], None]) -> None:
         self._peer = peer
         self._session = session
         self._uris = uris
+        self._on_gap = on_gap
         self._number = 0
         self._future: asyncio.Future[bytes] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -62,8 +64,13 @@ class Listening:
             self._again.cancel()
 
     def _ended(self, number: int, future: asyncio.Future[bytes]) -> None:
-        if future.cancelled() or future.exception() is not None or number != self._number:
-            return  # replaced; or the server does not do this, or is gone
+        if future.cancelled():
+            return
+        error = future.exception()  # looked at in any case, so that nobody else complains of it
+        if number != self._number or self._peer.closed.is_set():
+            return  # replaced, or the server is gone
+        if error is not None and not isinstance(error, PeerUnavailable):
+            return  # it does not do this
         loop = asyncio.get_running_loop()
         if loop.time() - self._began > LONGEST_PAUSE_SECONDS:
             self._pause = AGAIN_SECONDS
@@ -75,3 +82,4 @@ class Listening:
             self.renew()
         except BusError:
             return  # the connection is closed; the next one listens anew
+        self._on_gap()

@@ -20,7 +20,8 @@ NULLABLE = {"selection": {"candidate_features", "graph_generation"}, "execution"
 """Columns that may hold nothing, by kind; all others are filled in every row."""
 FILLED = {
     "call": "trace_id server tool ok original_chars cleaned_chars compressed_chars delivered_chars original_tokens"
-    " delivered_tokens memory_tokens strategy surfacing upstream_ms compress_ms surface_ms total_ms session",
+    " delivered_tokens memory_tokens strategy surfacing upstream_ms compress_ms surface_ms total_ms session"
+    " upstream_at_ms compress_at_ms surface_at_ms",
     "surfacing": "trace_id surfacing_id server tool query_digest memory_ids relevance ltm_scores score_scale"
     " injected_chars arm",
     "opportunity": "trace_id server tool decision shape response_chars query_digest",
@@ -86,6 +87,8 @@ async def test_every_event_of_a_call_is_filled_and_carries_its_trace_id(home: Ho
     (call,) = tables["call"]
     assert call["compressed_chars"] < call["delivered_chars"] == len(text)
     assert call["memory_tokens"] < call["delivered_tokens"]
+    assert call["upstream_at_ms"] < call["compress_at_ms"] < call["surface_at_ms"] < call["total_ms"]
+    assert call["upstream_at_ms"] + call["upstream_ms"] < call["compress_at_ms"]
     first, follow_up = sorted(tables["progressive_reads"], key=lambda row: row["follow_up"])
     assert (first["offset"], follow_up["offset"]) == (0, 200)
     assert first["key_digest"] == follow_up["key_digest"]

@@ -18,7 +18,7 @@ from actors.compressor.strategies.records import Record, Survey, survey
 _DEEPEST = 60
 _FEWEST, _LEVELS = 12, 3
 """Fewer things, or less deep, are no tree."""
-_ALIKE, _OBJECTS, _ECHOES = 0.5, 0.9, 0.8
+_ALIKE, _OBJECTS, _ECHOES, _PRESENT = 0.5, 0.9, 0.8, 0.15
 _LOOKED_AT = 8
 TOLD = -1
 _LADDER = (
@@ -26,8 +26,8 @@ _LADDER = (
     (IDENTITY, 1, 64), (IDENTITY, 1, 40),
 )  # fmt: skip
 """Lowest score of a field (`TOLD`: names and texts before states), most fields, longest text: from rich to poor."""
-_OWN, _COUNT = 14, 16
-"""Code points around the children of one thing, and of a count that stands for them."""
+_COUNT = 16
+"""Code points of a count that stands for the things in one."""
 _TRIES, _FILLED = 4, 0.9
 _ROWS_FROM = 3
 _MORE = jsontext.quote("…")
@@ -212,12 +212,16 @@ def draw(tree: Tree, room: int, answers: frozenset[Node], cut: Cut) -> str | Non
     """
     best: str | None = None
     scale = 1.0
+    before: tuple[list[str], int, set[int]] | None = None
     for _ in range(_TRIES):
-        columns, limit, within = _plan(tree, int(room * scale), answers)
+        plan = _plan(tree, int(room * scale), answers)
+        if plan == before:
+            break
+        before, (columns, limit, within) = plan, plan
         text = Drawing(tree, answers, cut, columns, limit, within).text()
         if len(text) <= room and (best is None or len(text) > len(best)):
             best = text
-        if _FILLED * room <= len(text) <= room or (len(text) <= room and len(within) == len(tree.every)):
+        if _FILLED * room <= len(text) <= room:
             break
         scale *= 0.97 * room / len(text)
     return best
@@ -225,9 +229,8 @@ def draw(tree: Tree, room: int, answers: frozenset[Node], cut: Cut) -> str | Non
 
 def _plan(tree: Tree, room: int, answers: frozenset[Node]) -> tuple[list[str], int, set[int]]:
     """The fields, the longest text and the things for which there is room, by an estimate."""
-    lengths: dict[str, list[int]] = {}
-    keys = [len(branch.record.key or "") + 4 for branch in tree.every]
-    own = sum(keys) + sum(_OWN + len(branch.inner) for branch in tree.every if branch.children)
+    lengths: dict[str, tuple[list[int], int]] = {}
+    own = sum([_frame(branch) for branch in tree.every])
     columns: list[str] = []
     limit = 0
     for least, most, limit in _LADDER:
@@ -235,9 +238,9 @@ def _plan(tree: Tree, room: int, answers: frozenset[Node]) -> tuple[list[str], i
         total = own
         for name in columns:
             if name not in lengths:
-                lengths[name] = [_length(branch.record.members.get(name)) for branch in tree.every]
-            total += sum([min(length, limit) for length in lengths[name]]) + len(tree.every)
-            total += (len(name) + 4) * sum(1 for branch in tree.every if branch.children)
+                lengths[name] = _lengths(tree, name)
+            values, labels = lengths[name]
+            total += sum([min(length, limit) for length in values]) + labels
         if total <= room:
             return columns, limit, {id(branch) for branch in tree.every}
     return columns, limit, _outer(tree, room, columns, limit, answers)
@@ -259,11 +262,31 @@ def _outer(tree: Tree, room: int, columns: Sequence[str], limit: int, answers: f
     return _connected(tree, within)
 
 
+def _frame(branch: Branch) -> int:
+    """Code points of a thing without its fields."""
+    key = 0 if branch.record.key is None else len(branch.record.key) + 3
+    return key + (len(branch.inner) + 9 if branch.children else 3)
+
+
+def _lengths(tree: Tree, name: str) -> tuple[list[int], int]:
+    """Code points of the values of a field, and those of its name wherever it stands."""
+    values: list[int] = []
+    labelled = 0
+    for branch in tree.every:
+        node = branch.record.members.get(name)
+        rows = not branch.children and branch.record.key is None
+        values.append((5 if rows else 0) if node is None else _length(node) + 1)
+        labelled += node is not None and not rows
+    return values, labelled * (len(name) + 3)
+
+
 def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
     members = branch.record.members
-    size = len(branch.record.key or "") + 4 + sum(min(_length(members.get(name)), limit) + 1 for name in columns)
-    if branch.children:
-        size += _OWN + _COUNT + len(branch.inner) + sum(len(name) + 4 for name in columns)
+    rows = not branch.children and branch.record.key is None
+    size = _frame(branch) + (_COUNT if branch.children else 0)
+    for name in columns:
+        if name in members:
+            size += min(_length(members[name]), limit) + (1 if rows else len(name) + 4)
     return size
 
 
@@ -294,10 +317,15 @@ def _connected(tree: Tree, within: set[int]) -> set[int]:
 
 
 def _columns(tree: Tree, least: int, most: int) -> list[str]:
-    scores = {name: points for name, points in tree.survey.scores.items() if name not in tree.survey.paths}
-    naming = [name for name, points in scores.items() if points == IDENTITY]
     keyed = [branch.record for branch in tree.every if branch.record.key is not None]
-    naming = [name for name in naming if not keyed or not _echoes(name, keyed)]
+    scores = {
+        name: points
+        for name, points in tree.survey.scores.items()
+        if name not in tree.survey.paths
+        and not (points == IDENTITY and keyed and _echoes(name, keyed))
+        and sum(1 for branch in tree.every if name in branch.record.members) >= _PRESENT * len(tree.every)
+    }
+    naming = [name for name, points in scores.items() if points == IDENTITY]
     if least == TOLD:
         return [*naming[:1], *[name for name, points in scores.items() if points == TEXT][:1]]
     telling = naming or ([] if keyed else [name for name in scores if identifies(name)] or list(scores)[:1])
@@ -312,5 +340,5 @@ def _echoes(name: str, records: list[Record]) -> bool:
     return own >= _ECHOES * len(named)
 
 
-def _length(node: Node | None) -> int:
-    return 0 if node is None else 3 if node.raw[:1] in _CONTAINERS else len(node.raw)
+def _length(node: Node) -> int:
+    return 3 if node.raw[:1] in _CONTAINERS else len(node.raw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from actors.compressor.budget import cost
+from actors.compressor.budget import Budget, cost
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
 
@@ -12,6 +12,9 @@ _HASH = 8
 _MOST_MATCHES = 5
 _LINE = re.compile(r"[*|/\\_ ]{0,20}([0-9a-f]{7,40}) (\S.*)")
 """A commit of `git log --oneline`, with or without its graph."""
+_HEAD = re.compile(r"(?:Author|Date): +(.*?)(?: <[^<>]*>)?$")
+_CHANGED = re.compile(r" (\S[^|]*?) +\| +(\d+|Bin)\b|[ACDMRTU]\d{0,3}\t(\S.*)")
+_TOTAL = re.compile(r" \d+ files? changed")
 
 
 def history(task: Task) -> Draft | None:
@@ -20,8 +23,8 @@ def history(task: Task) -> Draft | None:
     `None` where no commit has a subject.
     """
     if task.text.lstrip().startswith("commit "):
-        blocks = [block for block in ("\n" + task.text).split("\ncommit ") if block.strip()]
-        commits = [(block[:_HASH], subject) for block in blocks if (subject := _subject(block))]
+        blocks = [block for block in ("\n" + task.text).split("\ncommit ") if block.strip() and _subject(block)]
+        commits = [(block[:_HASH], _subject(block)) for block in blocks]
         form = "commit {}\n\n"
     else:
         found = [match for match in map(_LINE.match, task.text.split("\n")) if match is not None]
@@ -32,13 +35,15 @@ def history(task: Task) -> Draft | None:
         return None
     asked = _asked(blocks, task.query, form)
     room = task.budget.minus(asked)
-    for lines in ([f"{name} {subject}" for name, subject in commits], [subject for _, subject in commits]):
-        text = "\n".join(lines)
-        if room.fits(text):
-            return Draft(
-                asked + text,
-                f"{'hash and ' if lines[0].startswith(commits[0][0]) else ''}subject of all {len(commits)} commits",
-            )
+    lines = [f"{name} {subject}" for name, subject in commits]
+    if room.fits("\n".join(lines)):
+        said = f"hash and subject of all {len(commits)} commits"
+        wide = task.soft.minus(asked)
+        shown = _detailed(lines, blocks, wide) if form.startswith("commit") else 0
+        return Draft(asked + "\n".join(lines), f"{said}, authors, days and files of the first {shown}" if shown else said)
+    text = "\n".join(subject for _, subject in commits)
+    if room.fits(text):
+        return Draft(asked + text, f"subject of all {len(commits)} commits")
     left = f"\n[commits {len(commits)}-{len(commits)}]"
     kept, chars, tokens = 0, float(len(left)), cost(left)
     for _, subject in commits:
@@ -51,6 +56,31 @@ def history(task: Task) -> Draft | None:
         asked + "\n".join([*lines, f"[commits {kept + 1}-{len(commits)}]"]),
         f"subject of {kept} of {len(commits)} commits",
     )
+
+
+def _detailed(lines: list[str], blocks: list[str], room: Budget) -> int:
+    """Adds who, when, the rest of the message and the files to the first commits, as far as the room goes; returns to
+    how many."""
+    text = "\n".join(lines)
+    chars, tokens = float(len(text)), cost(text)
+    for index, block in enumerate(blocks):
+        more = _detail(block)
+        chars, tokens = chars + len(more), tokens + cost(more)
+        if chars > room.chars or tokens > room.tokens:
+            return index
+        lines[index] += more
+    return len(blocks)
+
+
+def _detail(block: str) -> str:
+    """The author and the day, the message behind its subject, the files with the numbers of changed lines."""
+    lines = block.split("\n")[1:]
+    heads = [match[1] for line in lines if (match := _HEAD.match(line))]
+    said = [line.strip() for line in lines if line.startswith("    ") and line.strip()][1:]
+    files = [" ".join(match.groups("")).strip() for line in lines if (match := _CHANGED.match(line))]
+    files += [line.strip() for line in lines if _TOTAL.match(line)]
+    parts = [", ".join(heads), " ".join(said), "; ".join(files)]
+    return "".join(f"\n  {part}" for part in parts if part)
 
 
 def _subject(block: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from enum import Enum
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget, cost
@@ -125,11 +126,13 @@ def listing(task: Task, data: bytes) -> Draft | None:
     no room for the document around it, without that.
     """
     drafts = Drafts(data, task.query, task.budget)
-    if not drafts.lists():
-        fitted = drafts.fitted(task.soft)
+    wide = task.budget.capped(task.soft.scaled(_LISTING_SHARE))
+    shape = drafts.shape()
+    if shape is not Shape.LIST:
+        # Of a tree every name counts.
+        fitted = drafts.fitted(task.soft if shape is Shape.OTHER else wide)
         if fitted is not None:
             return fitted
-    wide = task.budget.capped(task.soft.scaled(_LISTING_SHARE))
     best = drafts.first(_LISTING[:_IDENTITY_RUNGS], wide)
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
     best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
@@ -183,6 +186,14 @@ def _first_fit(task: Task, data: bytes, rungs: tuple[Rung, ...]) -> Draft | None
     return _first_fit(replace(task, query=""), data, rungs) if draft is None and task.query else draft
 
 
+class Shape(Enum):
+    """What most of a document is: records of one kind, or things that hold things of their kind, or neither."""
+
+    LIST = "list"
+    TREE = "tree"
+    OTHER = "other"
+
+
 class Drafts:
     """Projections of one document, each made once."""
 
@@ -193,20 +204,22 @@ class Drafts:
         self._known = Known(answers=answers(self._root, query))
         self._made: dict[Rung, Draft | None] = {}
 
-    def lists(self) -> bool:
-        """Whether records of one kind make up most of the document."""
+    def shape(self) -> Shape:
+        """What makes up most of the document."""
         node, whole = self._root, len(self._root.raw)
         while len(node.raw) >= _MOST_OF * whole:
             parts = node.items if node.raw[:1] == b"[" else list(node.members.values()) if node.raw[:1] == b"{" else []
-            if not parts or Projection(_LISTING[0], "", self._known, 0).tree(node):
-                return False
+            if not parts:
+                break
+            if Projection(_LISTING[0], "", self._known, 0).tree(node):
+                return Shape.TREE
             largest = max(parts, key=lambda part: len(part.raw))
             if len(parts) >= (_FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
                 records = Projection(_LISTING[0], "", self._known, 0).records(node)
                 if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):
-                    return True
+                    return Shape.LIST
             node = largest
-        return False
+        return Shape.OTHER
 
     def first(self, rungs: Iterable[Rung], room: Budget) -> Rung | None:
         """The first of the rungs on which the document fits the room."""

@@ -39,7 +39,7 @@ EVENTS: tuple[Event, ...] = (
     FeedbackEvent(ts="2026-11-30T14:07:00Z", surfacing_id="s1", memory_id="m1", rating="helpful", **NAMES),
     FaultEvent(ts="2026-11-30T14:05:10.100000Z", trace_id="aa11", component="upstream:fs", what="died_in_call"),
     call(ts="2026-11-30T14:04:00Z", trace_id="ab22", ok=False, error="timeout", tool="write", total_ms=90_000.0),
-    call(ts="2026-11-30T13:00:00Z", trace_id="ac33", ok=False, error="busy", server="git", tool="log"),
+    call(ts="2026-11-30T13:00:00Z", trace_id="ac33", ok=False, error="busy", server="git", tool="log", total_ms=2.0),
     FaultEvent(ts="2026-11-30T12:00:00Z", trace_id="lone", component="compressor", what="store_failed"),
 )
 
@@ -63,6 +63,19 @@ def test_a_call_is_shown_with_everything_that_belongs_to_it(tmp_path: Path) -> N
         ("feedback", 110_000.0),
     ]
     assert found["events"][-1]["details"]["rating"] == "helpful"
+
+
+def test_stages_stand_where_they_were_measured_and_the_gateway_between_them(tmp_path: Path) -> None:
+    begins = {"upstream_at_ms": 20.5, "compress_at_ms": 321.0}
+    measured = call(trace_id="ba11", upstream_ms=300.0, compress_ms=100.0, total_ms=500.0, **begins)
+    found = trace(stored(tmp_path, measured))
+    assert [(row["stage"], row["offset_ms"], row["duration_ms"]) for row in found["stages"]] == [
+        ("gateway", 0.0, 20.5),
+        ("upstream", 20.5, 300.0),
+        ("gateway", 320.5, 0.5),
+        ("compress", 321.0, 100.0),
+        ("gateway", 421.0, 79.0),
+    ]
 
 
 def test_stages_that_did_not_run_are_left_out(tmp_path: Path) -> None:

@@ -237,3 +237,32 @@ async def test_answers_in_a_batch(pool: Pool) -> None:  # noqa: F811
             await pool.until("raw__read")
             assert await pool.text("raw", "read") == "read"
             assert (await pool.state("raw")).junk_lines == 1
+
+
+async def test_a_subscription_that_ends_at_once_costs_no_call(pool: Pool) -> None:  # noqa: F811
+    """What was missed meanwhile is looked for when it has begun again."""
+    tools = ["read"]
+
+    async def discover(exchange: Exchange) -> None:
+        capabilities = {"tools": {"listChanged": True}}
+        await exchange.result({"supportedVersions": ["2026-07-28"], "capabilities": capabilities})
+
+    async def listed(exchange: Exchange) -> None:
+        found = [{"name": name, "inputSchema": {"type": "object"}} for name in tools]
+        await exchange.result({"resultType": "complete", "tools": found})
+
+    async def listen(exchange: Exchange) -> None:
+        await exchange.stream()
+
+    async def read(exchange: Exchange) -> None:
+        await exchange.text("read")
+
+    async with raw_http(read=read) as server:
+        server.handlers |= {"server/discover": discover, "tools/list": listed, "subscriptions/listen": listen}
+        pool.configure(raw=server.entry())
+        async with running(pool):
+            await pool.until("raw__read")
+            tools.append("more")
+            await pool.until("raw__more")
+            assert await pool.text("raw", "read") == "read"
+            assert server.count("server/discover") == 1

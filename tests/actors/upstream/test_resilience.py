@@ -168,7 +168,7 @@ async def test_a_server_that_does_not_know_pings_is_not_asked_for_ever(pool: Poo
         link = Sessions(actor.log)
         for _ in range(3):
             peer = await RpcPeer.spawn(argv("mute"), env=environment({}), name="mute", group_dir=pool.place.groups)
-            talk = Conversation("mute", peer, await open_session(peer, 10, probe=False), link)
+            talk = Conversation("mute", peer, await open_session(peer, 10, probe=False), link, lambda: None)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(10 if len(verdicts) < 2 else 0.5):
                     await pulse.watch(talk, 0.1)

@@ -1,0 +1,95 @@
+"""Reads what compilers and linters find: places and messages, in the forms that most tools use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PLACE = r"(?:[A-Za-z]:[\\/])?[^\s:()\[\]]+"
+_SEVERITY = r"(?:fatal |internal compiler )?(?:error|warning|warn|note|info|hint|help|remark|style|convention|refactor)"
+_IN_LINE = re.compile(
+    rf"(?:\[?(?P<level>ERROR|WARNING|WARN|INFO|e|w)\]?:? +)?(?P<place>{_PLACE}"
+    rf"(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|:\[\d+,\d+\])):? +(?:- )?"
+    rf"(?P<message>(?P<severity>{_SEVERITY})\b.*|[A-Z]{{1,6}}\d{{1,5}}\b.*|[CEWFRINS]: \S.*|[^\s].*[^\s] ?[\[(][\w./@-]+[\])]$)"
+)
+"""`file:1:2: error: …`, `file(1,2): error TS1: …`, `file:1:2: E501 …`, `file.go:1:2: … (linter)`."""
+_BEHIND = re.compile(rf"\s*-->\s+(?P<place>{_PLACE}(?::\d+(?::\d+)?))\s*$")
+"""The place under its message."""
+_UNDER = re.compile(r"\s+(?P<place>\d+:\d+)\s+(?P<severity>error|warning|info|✖|⚠|×)\s+(?P<message>\S.*)$")
+"""A finding under the path of its file."""
+_FILE = re.compile(r"(?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}$|/\S+$|\./\S+$")
+_CODE = re.compile(
+    r"(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|\b([A-Z]{1,6}\d{2,5})\b|[\[(]([\w./@-]+)[\])]$|\s{2,}([\w./@-]+)$"
+)
+_VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
+_FEWEST = 6
+_SHARE = 0.04
+_CONSIDERED = 400
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        lines: positions of the lines that say it: its message, and its place where that has a line of its own.
+        place: file, line and column as the tool writes them.
+        kind: what findings of one rule have in common.
+    """
+
+    lines: tuple[int, ...]
+    place: str
+    message: str
+    severity: int
+    kind: str
+
+
+ERROR, WARNING, OTHER = 0, 1, 2
+
+
+def reports(lines: Sequence[str]) -> bool:
+    """Whether lines of a sample are what a compiler or linter found."""
+    found = read(lines)
+    said = {index for each in found for index in each.lines}
+    return len(found) >= _FEWEST and len(said) >= max(_FEWEST, _SHARE * len(lines))
+
+
+def read(lines: Sequence[str]) -> list[Finding]:
+    """The findings, in order; notes that only explain the one before are left out."""
+    found: list[Finding] = []
+    path = ""
+    for index, line in enumerate(lines):
+        if "-->" in line:
+            behind = _BEHIND.match(line)
+            if behind and index and _says(lines[index - 1]):
+                found.append(_finding((index - 1, index), behind["place"], lines[index - 1].strip(), ""))
+            continue
+        if not line[:1].isspace():
+            if _FILE.match(line):
+                path = line.strip()
+            elif ":" in line[:_CONSIDERED] or "(" in line[:_CONSIDERED]:
+                whole = _IN_LINE.match(line[:_CONSIDERED])
+                if whole and whole["severity"] not in ("note", "info", "help", "hint"):
+                    severity = whole["severity"] or whole["level"] or ""
+                    found.append(_finding((index,), whole["place"], line[whole.start("message") :].strip(), severity))
+        elif path:
+            under = _UNDER.match(line[:_CONSIDERED])
+            if under:
+                message = line[under.start("message") :].strip()
+                found.append(_finding((index,), f"{path}:{under['place']}", message, under["severity"]))
+    return found
+
+
+def _says(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(("|", "=", "-->")) and not line[:1].isspace()
+
+
+def _finding(lines: tuple[int, ...], place: str, message: str, severity: str) -> Finding:
+    said = (severity or message[:12]).lower()
+    rank = ERROR if said.startswith(("err", "fatal", "e:", "f:", "✖", "×")) or said == "e" else OTHER
+    if said.startswith(("warn", "w:", "⚠")) or said == "w":
+        rank = WARNING
+    code = _CODE.search(message)
+    name = next((part for part in code.groups() if part), "") if code else ""
+    return Finding(lines, place, message, rank, name or _VALUE.sub("", message))

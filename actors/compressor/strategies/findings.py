@@ -1,0 +1,104 @@
+"""What compilers and linters found: each kind of finding with its number, its messages and their places."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from actors.compressor import ranks
+from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, Gaps, choose
+from actors.compressor.findings import Finding, read
+from actors.compressor.strategies.lines import ask
+from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.thin import LARGE
+from actors.compressor.units import Units, split
+
+_EACH = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 130, 210, 340)
+"""Messages of each kind, as many as fit."""
+_ASKED_SHARE = 0.3
+_LONGEST = 240
+_MOST_SUMMARIES = 12
+
+
+def findings(task: Task) -> Draft | None:
+    """The lines that state the findings, where they fit, with what stands around them; else the findings by kind.
+
+    `None` where there are none, or too many kinds.
+    """
+    if len(task.text) > LARGE:
+        return None
+    units = split(task.text)
+    found = read(units.contents)
+    if not found:
+        return None
+    ranked = [FILLER] * len(units)
+    for finding in found:
+        for index in finding.lines:
+            ranked[index] = SALIENT + 1
+    for index in ranks.summaries(units):
+        ranked[index] = MUST
+    ranks.ends(ranked, 2, 3)
+    ask(units, ranked, task.query)
+    needed = sum(units.length(index) + 1 for index, rank in enumerate(ranked) if rank >= SALIENT)
+    if needed <= task.soft.chars:
+        excerpt = choose(units, ranked, task.budget, task.soft, Gaps.INLINE)
+        return Draft(excerpt.text, f"{excerpt.kept} of {excerpt.total} lines, …+N = N lines left out", excerpt.complete)
+    return _by_kind(task, units, ranked, found)
+
+
+def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) -> Draft | None:
+    """Errors first, then the rarest kinds, each with as many of its messages as fit."""
+    said = {index for finding in found for index in finding.lines}
+    asked = ""
+    if task.query:
+        only = [rank if rank >= ASKED - 1 else 0 for rank in ranked]
+        room = task.budget.scaled(_ASKED_SHARE)
+        asked = choose(units, only, room, room, Gaps.BLOCK).text + "\n\n" if any(only) else ""
+    tail = [units.contents[at] for at in ranks.summaries(units) if at not in said and ranked[at] == MUST]
+    foot = "".join(f"{line}\n" for line in tail[-_MOST_SUMMARIES:])
+    kinds: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in found:
+        kinds[finding.kind].append(finding)
+    order = sorted(kinds.values(), key=lambda each: (min(one.severity for one in each), len(each)))
+    best = ""
+    for count in _EACH:
+        text = "\n".join(_kind(each, count) for each in order)
+        if not task.budget.fits(asked + text + foot):
+            break
+        best = text
+        if count >= len(max(order, key=len)):
+            break
+    return Draft(f"{asked}{best}\n{foot}".rstrip(), f"{len(found)} findings of {len(order)} kinds") if best else None
+
+
+def _kind(found: list[Finding], count: int) -> str:
+    """One kind of finding: each message once, behind it the places where it was found."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for finding in found[:count]:
+        places[finding.message].append(finding.place)
+    lines = [f"{message[:_LONGEST]}\n  {_joined(where)}" for message, where in places.items()]
+    left = len(found) - count
+    if left > 0:
+        files = Counter(_file(finding.place) for finding in found[count:])
+        lines.append(f"  and {left} like this in {len(files)} files")
+    return "\n".join(lines)
+
+
+def _joined(places: list[str]) -> str:
+    """The places, each file once."""
+    by_file: dict[str, list[str]] = {}
+    for place in places:
+        file = _file(place)
+        by_file.setdefault(file, []).append(place[len(file) :].lstrip(":"))
+    return ", ".join(f"{file}:{' '.join(rest)}" for file, rest in by_file.items())
+
+
+def _file(place: str) -> str:
+    return place.rstrip("0123456789:,()[]") if any(mark in place for mark in "([") else _without_numbers(place)
+
+
+def _without_numbers(place: str) -> str:
+    head, _, last = place.rpartition(":")
+    while head and last.isdecimal():
+        place = head
+        head, _, last = place.rpartition(":")
+    return place
