@@ -67,8 +67,9 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         return Cleaned(text, kind)
     if seen.document is not None:
         after = seen.document.decode() if kind is Kind.JSON else jsontext.lines(seen.document)
-        return Cleaned(text if after == text else after, kind, ("Python values to JSON",) if seen.python else ())
-    dropped: list[str] = []
+        return Cleaned(text if after == text else after, kind, (seen.wrapped,) if seen.wrapped else ())
+    dropped = [seen.wrapped] if seen.wrapped else []
+    text = seen.inner or text
 
     def step(name: str, after: str) -> str:
         if after != text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from actors.compressor import jsontext
@@ -121,12 +121,14 @@ class Seen:
     """What a text is; of JSON the minified document, of lines of JSON as one array.
 
     Attributes:
-        python: the document was printed by Python, in its own words.
+        wrapped: what the text had to be freed from to be seen so, e.g. "JSON string to text"; `""` = nothing.
+        inner: the text inside, where it is no JSON.
     """
 
     kind: Kind
     document: bytes | None = None
-    python: bool = False
+    wrapped: str = ""
+    inner: str = ""
 
 
 def look(text: str) -> Seen:
@@ -145,7 +147,10 @@ def look(text: str) -> Seen:
         printed = as_json(text.strip())
         document = jsontext.parse(printed) if printed is not None else None
         if document is not None:
-            return Seen(Kind.JSON, document, python=True)
+            return Seen(Kind.JSON, document, wrapped="Python values to JSON")
+    if head[:1] == '"' and (inner := jsontext.text_in(text)) is not None:
+        seen = look(inner)
+        return replace(seen, wrapped="JSON string to text", inner="" if seen.document else seen.inner or inner)
     return Seen(_by_lines(text, head))
 
 
@@ -240,6 +245,8 @@ def looks_like_html(text: str) -> bool:
     if "<" not in sample or ">" not in sample:
         return False
     stripped = sample.lstrip()
+    if stripped.startswith(("<?xml", "<rss", "<feed")) and not _HTML.search(stripped[:2000]):
+        return False
     if _HTML.search(stripped[:2000]) and stripped.startswith("<"):
         return True
     return stripped.startswith("<") and len(_TAG.findall(sample)) * 120 >= len(sample)

@@ -11,7 +11,8 @@ _SEVERITY = r"(?:fatal |internal compiler )?(?:error|warning|warn|note|info|hint
 _IN_LINE = re.compile(
     rf"(?:\[?(?P<level>ERROR|WARNING|WARN|INFO|e|w)\]?:? +)?(?P<place>{_PLACE}"
     rf"(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|:\[\d+,\d+\])):? +(?:- )?"
-    rf"(?P<message>(?P<severity>{_SEVERITY})\b.*|[A-Z]{{1,6}}\d{{1,5}}\b.*|[CEWFRINS]: \S.*|[^\s].*[^\s] ?[\[(][\w./@-]+[\])]$)"
+    rf"(?P<message>(?P<severity>{_SEVERITY})\b.*|[A-Z]{{1,6}}\d{{1,5}}\b.*|[CEWFRINS]: \S.*"
+    r"|\S.*\S ?[\[(][\w./@-]+[\])]$)"
 )
 """`file:1:2: error: …`, `file(1,2): error TS1: …`, `file:1:2: E501 …`, `file.go:1:2: … (linter)`."""
 _BEHIND = re.compile(rf"\s*-->\s+(?P<place>{_PLACE}(?::\d+(?::\d+)?))\s*$")
@@ -20,7 +21,8 @@ _UNDER = re.compile(r"\s+(?P<place>\d+:\d+)\s+(?P<severity>error|warning|info|�
 """A finding under the path of its file."""
 _FILE = re.compile(r"(?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}$|/\S+$|\./\S+$")
 _CODE = re.compile(
-    r"(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|\b([A-Z]{1,6}\d{2,5})\b|[\[(]([\w./@-]+)[\])]$|\s{2,}([\w./@-]+)$"
+    r"(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|\b([A-Z]{1,6}\d{2,5})\b"
+    r"|[\[(]([\w./@-]+)[\])]$|\s{2,}([\w./@-]+)$"
 )
 _VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
 _FEWEST = 6

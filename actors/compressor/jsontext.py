@@ -116,6 +116,14 @@ def string(raw: bytes) -> str:
     return _string.decode(raw)
 
 
+def text_in(text: str) -> str | None:
+    """The text that a whole JSON string holds; `None` where it is none, or holds lone surrogates."""
+    try:
+        return _string.decode(text.strip())
+    except _REFUSED:
+        return None
+
+
 def quote(text: str) -> str:
     """A text as a JSON string."""
     return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()

@@ -57,10 +57,11 @@ def settings(units: Units) -> list[int]:
     bare = [line.lstrip() for line in lines]
     depths = [_depth(line, words) for line, words in zip(lines, bare, strict=True)]
     times = Counter(bare)
+    shallow = min((words.count(".") for words in bare if words[:1] == "[" and _SECTION.match(words)), default=0)
     for index, words in enumerate(bare):
         own, depth, first = times[words] <= _FEW, depths[index], words[:1]
         if first == "[" and _SECTION.match(words):
-            found[index] = SALIENT + 1
+            found[index] = SALIENT + 1 if words.count(".") <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
             found[index] = SALIENT if own else USEFUL
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):

@@ -77,15 +77,18 @@ def transport_text(error: Exception, url: str) -> str:
             return f"the connection to {origin(url)} broke ({type(error).__name__})"
 
 
-def status_error(response: httpx2.Response, url: str, server: str) -> RpcError:
-    """The error of a request that was answered with a failing status and without a JSON-RPC error."""
-    status = response.status_code
+def status_error(status: int, url: str, server: str, retry_after: str = "") -> RpcError:
+    """The error of a request that was answered with a failing status and without a JSON-RPC error.
+
+    Args:
+        retry_after: the header of that name.
+    """
     if status in (401, 403):
         fix = f"log in with `mms login {server}`, or set its headers"
         return RpcError(f"{origin(url)} refused our credentials (HTTP {status}); {fix}")
     if 300 <= status < 400:
         return RpcError(f"{origin(url)} redirects elsewhere (HTTP {status}); set its url to the final address")
-    seconds = left_alone(response.headers.get("retry-after", ""))
+    seconds = left_alone(retry_after)
     if seconds:
         what = f"{origin(url)} answered HTTP {status} and wants to be left alone for {seconds} s"
         return LeftAlone(what, seconds=seconds)

@@ -230,7 +230,8 @@ class HttpPeer(Rpc):
         with contextlib.suppress(jsonrpc.FrameError):
             if content.startswith(b"{") and jsonrpc.parse(content)[0].error is not msgspec.UNSET:
                 self._frame(one_line(content), number)
-        self._fail(number, status_error(response, self._url, self._server))
+        after = response.headers.get("retry-after", "")
+        self._fail(number, status_error(response.status_code, self._url, self._server, after))
 
     async def _follow(self, response: httpx2.Response, number: int) -> None:
         """Reads events until the request is answered; resumes where the stream broke for as long as that brings

@@ -24,6 +24,8 @@ from config.schema_upstream import UpstreamSettings
 
 REQUEST_SECONDS = 5.0
 MAX_REQUEST_BYTES = 16_384
+_MALFORMED = (IndexError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+"""What reading a request that is none raises."""
 _PAGE = "<!doctype html><title>memtomem-bus</title><p>{}</p>"
 
 
@@ -106,7 +108,7 @@ class _Callback:
         return await self._result
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+        with contextlib.suppress(OSError, TimeoutError, *_MALFORMED):
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, text = self._answer(head.split(b" ", 2)[1].decode("ascii"))

@@ -54,6 +54,7 @@ class ClientSession:
         self.subscriptions = set(attend.subscriptions)
         self.calls: dict[str, int] = {}
         self._log = log
+        self._behind = False
         self._queues: list[asyncio.Queue[ServerMessage]] = []
         self._numbers = itertools.count(1)
         self._questions: dict[int, asyncio.Future[bytes]] = {}
@@ -72,12 +73,17 @@ class ClientSession:
     def leave(self, queue: asyncio.Queue[ServerMessage]) -> None:
         self._queues.remove(queue)
 
-    def tell(self, message: ServerMessage) -> None:
+    def tell(self, message: ServerMessage) -> bool:
+        """Passes something on; false when nobody takes it. Of many messages that are dropped only the first is logged."""
+        told = False
         for queue in self._queues[-1:] if message.number else self._queues:
-            try:
+            if not queue.full():
                 queue.put_nowait(message)
-            except asyncio.QueueFull:
-                self._log.warning("message_dropped", server=message.server, method=message.method)
+                told = True
+        if not told and not self._behind:
+            self._log.warning("message_dropped", server=message.server, method=message.method)
+        self._behind = not told
+        return told
 
     def ask(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes]:
         """Passes a request of a server to the client."""
@@ -88,7 +94,9 @@ class ClientSession:
         if token is not None:
             self._askers[number] = Asker(server, token)
         future.add_done_callback(lambda done: self._over(server, number, done))
-        self.tell(ServerMessage(server=server, method=method, params=params, number=number))
+        if not self.tell(ServerMessage(server=server, method=method, params=params, number=number)):
+            error = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "the client cannot be reached at the moment")
+            future.set_exception(RpcError("not asked", raw=error))
         return future
 
     def asker(self, number: int) -> Asker | None:

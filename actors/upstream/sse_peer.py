@@ -97,7 +97,7 @@ class SsePeer(Rpc):
         headers = {"accept": "text/event-stream"}
         async with stream_within_origin(self._client, "GET", self._url, headers=headers) as response:
             if response.status_code != 200:
-                raise status_error(response, self._url, self._server)
+                raise self._refusal(response)
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 raise RpcError(f"{origin(self._url)} sends no event stream; is its transport streamable_http?")
             async for event in httpx2.EventSource(response, max_event_size=self._max_bytes):
@@ -151,7 +151,7 @@ class SsePeer(Rpc):
                 self._client, "POST", endpoint, content=frame.rstrip(), headers=headers, timeout=seconds
             ) as response:
                 if response.status_code >= 300:
-                    return status_error(response, self._url, self._server)
+                    return self._refusal(response)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return NotSent(f"{self.name}: {transport_text(error, self._url)}")
         except httpx2.HTTPError as error:
@@ -159,3 +159,7 @@ class SsePeer(Rpc):
         except OAuthFlowError as error:
             return RpcError(str(error))
         return None
+
+    def _refusal(self, response: httpx2.Response) -> RpcError:
+        after = response.headers.get("retry-after", "")
+        return status_error(response.status_code, self._url, self._server, after)

@@ -22,8 +22,8 @@ _ALIKE, _OBJECTS, _ECHOES, _PRESENT = 0.5, 0.9, 0.8, 0.15
 _LOOKED_AT = 8
 TOLD = -1
 _LADDER = (
-    (PLAIN, 6, 200), (TEXT, 5, 160), (TEXT, 4, 96), (TOLD, 2, 96), (TOLD, 2, 64), (STATE, 3, 64), (IDENTITY, 2, 64),
-    (IDENTITY, 1, 64), (IDENTITY, 1, 40),
+    (PLAIN, 6, 200), (TEXT, 5, 160), (TEXT, 4, 96), (TOLD, 2, 96), (TOLD, 2, 64), (TOLD, 2, 48), (STATE, 3, 64),
+    (IDENTITY, 2, 64), (IDENTITY, 1, 64), (IDENTITY, 1, 40),
 )  # fmt: skip
 """Lowest score of a field (`TOLD`: names and texts before states), most fields, longest text: from rich to poor."""
 _COUNT = 16

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from actors.compressor import ranks
+from actors.compressor.budget import Budget, cost
 from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, Gaps, choose
 from actors.compressor.findings import Finding, read
 from actors.compressor.strategies.lines import ask
@@ -53,21 +54,38 @@ def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) 
         only = [rank if rank >= ASKED - 1 else 0 for rank in ranked]
         room = task.budget.scaled(_ASKED_SHARE)
         asked = choose(units, only, room, room, Gaps.BLOCK).text + "\n\n" if any(only) else ""
-    tail = [units.contents[at] for at in ranks.summaries(units) if at not in said and ranked[at] == MUST]
+    tail = [
+        units.contents[at]
+        for at in ranks.summaries(units)
+        if at not in said and ranked[at] == MUST and "|" not in units.contents[at][:12]
+    ]
     foot = "".join(f"{line}\n" for line in tail[-_MOST_SUMMARIES:])
     kinds: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
         kinds[finding.kind].append(finding)
     order = sorted(kinds.values(), key=lambda each: (min(one.severity for one in each), len(each)))
-    best = ""
+    parts = _filled(order, task.budget.minus(f"{asked}{foot}"))
+    if not parts:
+        return None
+    return Draft(f"{asked}{''.join(parts)}\n{foot}".rstrip(), f"{len(found)} findings of {len(order)} kinds")
+
+
+def _filled(order: list[list[Finding]], room: Budget) -> list[str]:
+    """The kinds with more and more messages of each, up to the first that does not fit; empty where not even one of
+    each kind does."""
+    parts: list[str] = [""] * len(order)
+    chars, tokens = 1.0, 1.0
     for count in _EACH:
-        text = "\n".join(_kind(each, count) for each in order)
-        if not task.budget.fits(asked + text + foot):
-            break
-        best = text
-        if count >= len(max(order, key=len)):
-            break
-    return Draft(f"{asked}{best}\n{foot}".rstrip(), f"{len(found)} findings of {len(order)} kinds") if best else None
+        for at, found in enumerate(order):
+            if count > 1 and len(found) <= _EACH[_EACH.index(count) - 1]:
+                continue
+            text = _kind(found, count)
+            chars += len(text) - len(parts[at])
+            tokens += cost(text) - cost(parts[at])
+            if chars > room.chars or tokens > room.tokens:
+                return parts if count > 1 else []
+            parts[at] = text
+    return parts
 
 
 def _kind(found: list[Finding], count: int) -> str:
@@ -80,7 +98,7 @@ def _kind(found: list[Finding], count: int) -> str:
     if left > 0:
         files = Counter(_file(finding.place) for finding in found[count:])
         lines.append(f"  and {left} like this in {len(files)} files")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _joined(places: list[str]) -> str:

@@ -40,7 +40,8 @@ def history(task: Task) -> Draft | None:
         said = f"hash and subject of all {len(commits)} commits"
         wide = task.soft.minus(asked)
         shown = _detailed(lines, blocks, wide) if form.startswith("commit") else 0
-        return Draft(asked + "\n".join(lines), f"{said}, authors, days and files of the first {shown}" if shown else said)
+        said += f", authors, days and files of the first {shown}" if shown else ""
+        return Draft(asked + "\n".join(lines), said)
     text = "\n".join(subject for _, subject in commits)
     if room.fits(text):
         return Draft(asked + text, f"subject of all {len(commits)} commits")

@@ -326,10 +326,12 @@ class Projection:
 
     def _whole(self, node: Node, depth: int, asked: bool) -> str:
         """A record with all of its fields; fitted into the cap where it is longer."""
+        if asked:
+            return self._asked(node, depth, asked)
         spent, limit = self.spent, self.limit
         self.limit = min(limit, spent + self.rung.cap)
         try:
-            return self._asked(node, depth, asked)
+            return self.render(node, depth)
         except TooLong:
             self.spent = spent
         finally:

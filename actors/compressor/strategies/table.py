@@ -22,6 +22,8 @@ _COLUMNS_SHARE = 1.4
 """Of the soft target, with the columns of all rows: they say more than rows do."""
 _MOST_COLUMNS = 4
 _LONGEST_NAME, _LONGEST_HEADER = 48, 40
+_CUT_TITLES = (40, 28, 20)
+"""Code points that are left of long titles, so that all of them have room."""
 _IN_LINE = 10
 _DISTINCT = 0.3
 """Fewest values that differ, of all rows, in a column that tells them apart."""
@@ -87,9 +89,18 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
             continue
         if short and not columns[at][0][:1].isalpha():
             break
-        text = _listed(grid.header, columns, sorted([*chosen, at]), counting)
+        names = sorted([*chosen, at])
+        text = _listed(grid.header, columns, names, counting)
+        if not room.fits(text) and not chosen and _identity(grid.header[at]) and _worded(columns[at]):
+            # The beginning of every title says more than other columns do.
+            cut = [*columns]
+            for length in _CUT_TITLES:
+                cut[at] = [value if len(value) <= length else f"{value[:length].rstrip()}…" for value in columns[at]]
+                text = _listed(grid.header, cut, names, counting)
+                if room.fits(text):
+                    break
         if room.fits(text):
-            best, chosen = text, sorted([*chosen, at])
+            best, chosen = text, names
         else:
             short = True
         if len(chosen) == _MOST_COLUMNS:
@@ -106,10 +117,19 @@ def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[
         distinct = len(set(values)) / max(1, len(values))
         if at in few or distinct < _DISTINCT or not 1 < length <= _LONGEST_NAME:
             continue
-        named = identifies(header[at]) or identifies(header[at].rstrip("sS"))
+        named = _identity(header[at])
         order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2 if values[0][:1].isalpha() else 3
         found.append((order, length, at))
     return [at for _, _, at in sorted(found)]
+
+
+def _worded(values: list[str]) -> bool:
+    """Whether values are titles of some words, which are known by their beginning; a handle is not."""
+    return sum(1 for value in values if " " in value) >= 0.5 * len(values)
+
+
+def _identity(name: str) -> bool:
+    return identifies(name) or identifies(name.rstrip("sS"))
 
 
 def _counting(values: list[str]) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
+from actors.upstream.login import _Callback
 from actors.upstream.messages import (
     Authorize,
     LoggedIn,
@@ -253,6 +256,18 @@ async def test_logging_in(pool: Pool) -> None:  # noqa: F811
             assert json.loads(file.read_bytes())["tokens"] != kept["tokens"]
             seen = [entry["headers"]["authorization"] for entry in server.recorded("tools/call")]
             assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize("request_", [b"GET\r\n\r\n", b"x" * 100_000, b"GET http://[::1 HTTP/1.1\r\n\r\n", b"\r\n\r\n"])
+async def test_what_is_no_request_is_hung_up_on(request_: bytes) -> None:
+    async with _Callback() as callback:
+        url = urlsplit(callback.address)
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(request_)
+        with contextlib.suppress(ConnectionError):
+            async with asyncio.timeout(20):
+                assert await reader.read() == b""
+        writer.close()
 
 
 async def test_logging_in_where_it_cannot_be(pool: Pool) -> None:  # noqa: F811
