@@ -13,6 +13,7 @@ from actors.compressor.pyrepr import as_json
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
+_UNEVEN = 0.618
 _FEWEST_MARKS = 0.02
 _MOST_PARSED = 4_000_000
 """Code points from which lines of JSON are taken for the lines of a log: to read each takes seconds."""
@@ -107,6 +108,8 @@ _SETTING = re.compile(
 _SECTION = re.compile(r"^\s*(?:\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}|(?:- )?[\w.$/\"'@-]{1,80}:)\s*$")
 _ASSIGNED = re.compile(r"^\s*[\w.-]{1,80} ?= ?\S")
 _WIDE = re.compile(r"\t+| {2,}")
+_MEASURE = re.compile(r"[-+]?\d[\d.,/:]*[%kKMGTmunbsB]{0,3}$")
+_LONGEST_PREAMBLE, _FEWEST_MEASURED, _FEWEST_MEASURES = 12, 10, 3
 _PLAN = re.compile(r"^  # \S+ (?:will be|must be|is tainted)", re.M)
 _FRAME = re.compile(
     r"^\s+at \S|^\s+File \"|^Traceback \(|^goroutine \d|^\s+\d+: \S+::|^\S+\(0x|^\t/\S+:\d+|^Caused by: "
@@ -201,7 +204,7 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.CONFIG
     if count >= 20 and sum(1 for line in lines if "/" in line and _PATH.fullmatch(line)) >= 0.8 * count:
         return Kind.PATHS
-    if delimiter(lines) or aligned(lines):
+    if delimiter(lines) or aligned(lines) or preamble(lines):
         return Kind.TABLE
     if sum(1 for line in lines if _SETTING.match(line)) >= 0.85 * count and (
         any(map(_SECTION.match, lines)) or sum(1 for line in lines if _ASSIGNED.match(line)) >= 0.2 * count
@@ -290,6 +293,20 @@ def aligned(lines: list[str]) -> bool:
     return capitals >= 0.6 * len(names) or (alike >= 0.9 * len(rows) and len(names) >= 3)
 
 
+def preamble(lines: list[str]) -> int:
+    """How many lines stand before the header of a table of measures that a tool says something about first; 0 where no
+    such table follows."""
+    for at, line in enumerate(lines[1:_LONGEST_PREAMBLE], 1):
+        names = line.lstrip("# ").split()
+        if 4 <= len(names) <= 16 and not any(name[0].isdigit() for name in names):
+            rows = [row.split(None, len(names) - 1) for row in lines[at + 1 : at + 1 + _FEWEST_MEASURED]]
+            if len(rows) == _FEWEST_MEASURED and all(len(row) == len(names) for row in rows):
+                measured = [all(_MEASURE.match(row[column]) for row in rows) for column in range(len(names))]
+                if sum(measured) >= _FEWEST_MEASURES:
+                    return at
+    return 0
+
+
 def _sample(text: str) -> list[str]:
     """Non-blank lines of the head, the middle and the tail."""
     third = _SAMPLE_CHARS
@@ -301,7 +318,9 @@ def _sample(text: str) -> list[str]:
         for part in (text[:third], text[middle : middle + third], text[-third:]):
             lines = part.splitlines()
             found += [line for line in lines[1 if found else 0 : -1] if line.strip()]
-    step = max(1, -(-len(found) // _SAMPLE_LINES))
-    return [
-        line[:500] for line in (found if step == 1 else found[: _SAMPLE_LINES // 2] + found[_SAMPLE_LINES // 2 :: step])
-    ]
+    if len(found) > _SAMPLE_LINES:
+        half = _SAMPLE_LINES // 2
+        # At uneven steps: the lines of records come round at even ones.
+        step = (len(found) - half) / half
+        found = found[:half] + [found[half + int((at + at * _UNEVEN % 1) * step)] for at in range(half)]
+    return [line[:500] for line in found]

@@ -8,16 +8,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nlargest
+from itertools import pairwise
 
-from actors.compressor.detect import delimiter, wide_cells
+from actors.compressor.detect import delimiter, preamble, wide_cells
 
 _RULE = re.compile(r"^[\s|+:=-]*[-=]{2,}[\s|+:=-]*$")
 _NUMBER = re.compile(r"^[-+]?\d[\d,]*(?:\.\d+)?%?$")
 _FEWEST_ROWS = 8
 _MOST_SHAPES = 12
-_MOST_ODD = 10
+_MOST_ODD = 12
 _FAR = 6.0
 """Standard deviations from the mean beyond which a number stands out."""
+_MOST_LARGEST, _LARGE = 5, 6.0
+"""Numbers of a column that stand out, where they are so many times larger than half of the others."""
+_FEWEST_STEPS = 8
 _RULE_START = " \t|+:=-"
 _SAMPLED = 200
 
@@ -42,6 +47,7 @@ def read(lines: Sequence[str]) -> Grid | None:
         for at, line in enumerate(lines)
         if line and not (line[0] in _RULE_START and (line.isspace() or _RULE.match(line)))
     ]
+    kept = kept[preamble([lines[at] for at in kept[:_SAMPLED]]) :]
     if len(kept) < 4:
         return None
     texts = [lines[at] for at in kept]
@@ -53,10 +59,22 @@ def read(lines: Sequence[str]) -> Grid | None:
     fits = [at for at, row in enumerate(cells) if len(row) == width or (mark and mark != "|")]
     if width < 2 or len(fits) < 0.9 * len(texts):
         return None
-    rows = [
-        (kept[at], cells[at] if len(cells[at]) == width else [*cells[at], *[""] * width][:width]) for at in fits[1:]
-    ]
-    return Grid([name.strip() for name in cells[0]], [at for at, _ in rows], [row for _, row in rows])
+    header = [name.strip() for name in cells[0]]
+    rows = [cells[at] if len(cells[at]) == width else [*cells[at], *[""] * width][:width] for at in fits[1:]]
+    _drop_label(header, rows)
+    return Grid(header, [kept[at] for at in fits[1:]], rows)
+
+
+def _drop_label(header: list[str], rows: list[list[str]]) -> None:
+    """Takes off the first column what a tool puts before each of its lines."""
+    names = [header[0], *(row[0] for row in rows)]
+    low, high = min(names), max(names)
+    label = low[: next((at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low))]
+    label = label[: max(label.rfind(" "), label.rfind(":")) + 1]
+    if label.strip():
+        header[0] = header[0][len(label) :].strip()
+        for row in rows:
+            row[0] = row[0][len(label) :].strip()
 
 
 def _framed(lines: list[str]) -> list[list[str]] | None:
@@ -87,7 +105,7 @@ def _aligned(lines: list[str]) -> list[list[str]] | None:
 
 def _like_header(names: list[str]) -> bool:
     """Names of columns are short, and no numbers."""
-    return all(0 < len(name) <= 40 and not name[0].isdigit() for name in names) and len(set(names)) == len(names)
+    return all(0 < len(name) <= 40 and not name[0].isdigit() for name in names) and len(set(names)) >= len(names) - 1
 
 
 def odd(grid: Grid) -> list[int]:
@@ -106,13 +124,28 @@ def odd(grid: Grid) -> list[int]:
             for at, shape in enumerate(shapes):
                 if shape in rare:
                     found[at] = min(found.get(at, total), rare[shape])
-        for at in _far(values):
+        numbers = _numbers(values)
+        for at in _far(numbers):
             found[at] = min(found.get(at, total), 1)
+        for place, at in enumerate(_largest(numbers)):
+            found[at] = min(found.get(at, total), 2 + place)
     return sorted(found, key=lambda at: (found[at], at))[:_MOST_ODD]
 
 
-def _far(values: list[str]) -> list[int]:
-    """Positions of numbers far from the others of their column."""
+def ranking(grid: Grid) -> bool:
+    """Whether the rows go down by one of their measures, so that the first ones are what it is about."""
+    return any(
+        len(numbers) == len(grid.rows) and numbers[0][0] > numbers[-1][0] and _falls([number for number, _ in numbers])
+        for numbers in map(_numbers, grid.columns)
+    )
+
+
+def _falls(numbers: list[float]) -> bool:
+    return all(before >= after for before, after in pairwise(numbers)) and len(set(numbers)) >= _FEWEST_STEPS
+
+
+def _numbers(values: list[str]) -> list[tuple[float, int]]:
+    """The numbers of a column with their positions; none where hardly any value is one."""
     sample = values[:_SAMPLED]
     if sum(1 for value in sample if _NUMBER.match(value)) < 0.9 * len(sample):
         return []
@@ -123,14 +156,27 @@ def _far(values: list[str]) -> list[int]:
     else:
         places = [at for at in places if _NUMBER.match(values[at])]
         numbers = _floats([values[at].replace(",", "").rstrip("%") for at in places])
-    if len(numbers) < 0.9 * len(values):
+    return [*zip(numbers, places, strict=True)] if numbers and len(numbers) >= 0.9 * len(values) else []
+
+
+def _far(numbers: list[tuple[float, int]]) -> list[int]:
+    """Positions of numbers far from the others of their column."""
+    if not numbers:
         return []
-    mean = sum(numbers) / len(numbers)
+    mean = sum([number for number, _ in numbers]) / len(numbers)
     # A product may be infinite where a power of so large a number is an error.
-    far = _FAR * (sum([(number - mean) * (number - mean) for number in numbers]) / len(numbers)) ** 0.5
-    if not far or max(max(numbers) - mean, mean - min(numbers)) <= far:
+    far = _FAR * (sum([(number - mean) * (number - mean) for number, _ in numbers]) / len(numbers)) ** 0.5
+    if not far or max(max(numbers)[0] - mean, mean - min(numbers)[0]) <= far:
         return []
-    return [at for at, number in zip(places, numbers, strict=True) if abs(number - mean) > far][:3]
+    return [at for number, at in numbers if abs(number - mean) > far][:3]
+
+
+def _largest(numbers: list[tuple[float, int]]) -> list[int]:
+    """Positions of the largest numbers of a column in which most are small."""
+    if not numbers or min(numbers)[0] < 0:
+        return []
+    usual = sorted(numbers)[len(numbers) // 2][0]
+    return [at for number, at in nlargest(_MOST_LARGEST, numbers) if number > _LARGE * usual > 0]
 
 
 def _floats(values: list[str]) -> list[float]:

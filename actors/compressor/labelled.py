@@ -64,6 +64,8 @@ _PLACE = {
 }
 _FEWEST = 5
 """Lines with one label, below which it is not one of records."""
+_OFTEN = 3
+"""The same in a sample."""
 _LABELLED = 0.4
 _TAGGED = 0.7
 _ENDS = ("</", "}", "]", ")")
@@ -90,7 +92,7 @@ def written_out(lines: Sequence[str]) -> bool:
         return True
     counts = Counter(label for label, _ in map(_read, lines) if label)
     labelled = sum(counts.values())
-    often = [count for count in counts.values() if count >= _FEWEST]
+    often = [count for count in counts.values() if count >= _OFTEN]
     return (
         len(lines) >= 2 * _FEWEST
         and labelled >= _LABELLED * len(lines)

@@ -68,7 +68,8 @@ def settings(units: Units) -> list[int]:
             found[index] = USEFUL  # the comment above has named it
         elif index + 1 < len(lines) and depths[index + 1] > depth:
             # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
-            opens = SALIENT + 1 if depth <= 4 or _first(units, index) else USEFUL
+            hangs = _first(units, index) or (index > 0 and depths[index - 1] < depth)
+            opens = SALIENT + 1 if depth <= 4 or hangs else USEFUL
             option = first == "-" and words[1:2] not in ("", " ")
             found[index] = (MUST if option and opens > SALIENT else opens) if own else NOISE + 1
         elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:

@@ -28,8 +28,10 @@ _WORDS = re.compile(r"[A-Za-z]{2}")
 _LICENCE = re.compile(r"copyright|licen[cs]e|warranty|redistribut", re.I)
 _OPENING = ("{", ":", "throws ", "where ", "requires ", "noexcept")
 """How a line begins that goes on after the parameters of a declaration."""
-_WIDTHS = (120, 90, 70, 50)
+_WIDTHS = (120, 90, 70, 50, 35)
 """Code points that a declaration may take where all of them together are too many."""
+_SHORT = 12
+"""Code points that are not worth a mark in their place."""
 _SEPARATOR = re.compile(r"[ ,(]")
 _MOST_ALIKE = 3
 _MOST_CHAPTERS = 0.1
@@ -82,7 +84,7 @@ def narrow(units: Units, wanted: Sequence[int], budget: Budget) -> dict[int, str
 def _cut(line: str, width: int) -> str:
     """The beginning of a line, up to the first space or separator beyond the width."""
     found = _SEPARATOR.search(line, width)
-    return f"{line[: found.end()].rstrip()}…\n" if found and found.end() < len(line) else line + "\n"
+    return f"{line[: found.end()].rstrip()}…\n" if found and len(line) - found.end() > _SHORT else line + "\n"
 
 
 def _comments(units: Units, bare: list[str]) -> list[bool]:

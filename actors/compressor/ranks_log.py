@@ -19,6 +19,13 @@ _STAMP = re.compile(
     r"|\W{0,3}(?:TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL)\b|\S{1,60} \S{1,40} \S{1,60} \["
 )
 _BEHIND = ("at ", "File ", "... ", "^", "|", "-->", "goroutine ", "stack backtrace", "created by ", "Caused by", "#")
+_SECTION = re.compile(
+    r"(?:\S{10,40}Z )?(?:#\d+ \[[^\]]+\] \S|(?:TASK|PLAY|RUNNING HANDLER) \[|##\[(?:group|section)\]|::group::|> Task :"
+    r"|Step \d+/\d+ ?:|\[Pipeline\] (?:\{ )?\(?\w|==> |={3,} \w|-{3,} \w.* -{3,}$|\[INFO\] -{3,} \w|\*{3,} \w"
+    r"|\"[^\"]{1,80}\" #\d+|Thread \d+ \(|goroutine \d+ \[)"
+)
+"""What opens a step of a build, a task, a thread."""
+_MOST_SECTIONS = 0.15
 _TRACE_LINES = 40
 _MOST_ALIKE = 3
 """Lines of one statement with a word of trouble that matter as much as the first."""
@@ -70,6 +77,9 @@ def log(units: Units) -> list[int]:
     _traces(units, services, ranks)
     for index in summaries(units):
         ranks[index] = MUST
+    sections = [index for index, line in enumerate(units.contents) if _SECTION.match(line)]
+    for index in sections if len(sections) <= _MOST_SECTIONS * len(units) else ():
+        ranks[index] = max(ranks[index], SALIENT)
     for place, index in enumerate(rare(written)):
         ranks[index] = max(ranks[index], SALIENT if place < _FIRST_RARE else USEFUL)
     for index in [*_far(units, written, counts), *_silences(units)]:

@@ -11,17 +11,21 @@ from actors.compressor.units import Units
 
 _FEW, _MOST = 12, 0.03
 _DIAGNOSIS = re.compile(
-    r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b|^\S*Error: "
+    r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\S*Error: "
+    r"|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b"
 )
 
 
 def trouble(units: Units) -> dict[int, int]:
-    """Units with a word of trouble; where so many have one that it is what the text is about, only lines that have the
-    form of a diagnosis count in full."""
+    """Units with a word of trouble; less of it where so many have one that it is what the text is about: mentions, and
+    of severe ones those that do not have the form of a diagnosis."""
     found = {index: rank for index, rank in alarms(units, shapes_of(units)).items() if rank > NOISE}
-    if len(found) <= max(_FEW, _MOST * len(units)):
-        return found
+    usual = max(_FEW, _MOST * len(units))
+    many = len(found) > usual
+    severe = sum(1 for rank in found.values() if rank == MUST) > usual
     return {
-        index: rank if rank == MUST and _DIAGNOSIS.search(units.contents[index][:300]) else min(rank, FILLER + 1)
+        index: min(rank, FILLER + 1)
+        if (severe and not _DIAGNOSIS.search(units.contents[index][:300]) if rank == MUST else many)
+        else rank
         for index, rank in found.items()
     }

@@ -221,7 +221,10 @@ class HttpPeer(Rpc):
 
     async def _refused(self, number: int, response: httpx2.Response) -> None:
         """A failing status: the JSON-RPC error in its body if there is one, else what the status means."""
-        content = b"" if response.status_code == 404 else await self._read(response) or b""
+        content = b""
+        with contextlib.suppress(httpx2.HTTPError, TimeoutError):  # the status says enough
+            async with asyncio.timeout(NOTICE_SECONDS):
+                content = await self._read(response) or b""
         if self._session_id and number not in self._stateless and _is_forgotten(response.status_code, content):
             self._retire(RESTARTED)
             what = "it no longer knows our session, so it was restarted; nothing has run, call again"

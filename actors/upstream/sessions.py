@@ -74,7 +74,7 @@ class ClientSession:
         self._queues.remove(queue)
 
     def tell(self, message: ServerMessage) -> bool:
-        """Passes something on; false when nobody takes it. Of many messages that are dropped only the first is logged."""
+        """Passes something on; false when nobody takes it. Of messages that are dropped in a row one is logged."""
         told = False
         for queue in self._queues[-1:] if message.number else self._queues:
             if not queue.full():

@@ -207,10 +207,10 @@ def test_settings_take_effect_without_a_restart(place: HookPlace) -> None:
 
 
 def test_a_hung_memory_server_costs_one_budget_and_then_nothing(place: HookPlace) -> None:
-    place.tell(behaviour="hang")
+    place.ltm.tell(behaviour="hang")
     assert place.is_silent(events.read("src/payments/stripe_webhook_idempotency.py"), session="hung")
     eventually_blocking(lambda: place.breaker() != "closed")
-    place.tell()
+    place.ltm.tell(behaviour="ok")
     sessions = (f"again {n}" for n in range(1000))
     eventually_blocking(lambda: not place.is_silent(ROTATION, session=next(sessions)))
 

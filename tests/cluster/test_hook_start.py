@@ -8,10 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bus.client import Bus
-from bus.endpoint import Runtime
 from bus.supervision import GetCluster
-from config.place import Place
 from tests.eventually import PATIENCE_SECONDS, eventually_blocking
 from tests.fixtures.hook_place import ROTATION, HookPlace
 
@@ -59,10 +56,7 @@ def test_one_that_is_not_to_be_started_is_not(place: HookPlace) -> None:
 
 
 async def seconds_left(place: HookPlace) -> float:
-    bus = Bus(Runtime(Place.from_environment(place.home.environment()).runtime), "test")
-    try:
+    with place.home.bus() as bus:
         found = await bus.ask(GetCluster(), timeout=10)
-    finally:
-        bus.close()
     assert found.idle_exit_seconds is not None
     return found.idle_exit_seconds

@@ -6,14 +6,13 @@ import asyncio
 import json
 import re
 import stat
-import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from tests.eventually import eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import PATIENCE_SECONDS, Answer, McpClient
+from tests.fixtures.scripted_ltm import ScriptedLtm
 from tests.gateway.conftest import ADMIN, Connect, Start
 
 FORMATION = {"MEMTOMEM_STM_FORMATION__ENABLED": "true"}
@@ -270,16 +269,14 @@ async def test_without_a_review_queue_nothing_is_proposed(home: Home, start: Sta
 
 
 async def test_a_proposal_reaches_the_review_queue(home: Home, start: Start) -> None:
-    server = Path(__file__).parents[1] / "actors" / "surfacer" / "ltm_server.py"
-    script, calls = home.path / "ltm.json", home.path / "ltm.calls"
+    ltm = ScriptedLtm(home.path)
     version = {"capabilities": {"candidate_propose": {"schema_version": 1}}}
-    script.write_text(json.dumps({"version": version, "proposed": {"candidate_id": "c1", "status": "pending"}}))
-    ltm = {"ltm_mcp_command": sys.executable, "ltm_mcp_args": [str(server), str(script), str(calls)]}
-    home.serve("echo", surfacing={"enabled": True, **ltm}, formation={"max_content_chars": 100})
+    ltm.tell(version=version, proposed={"candidate_id": "c1", "status": "pending"})
+    home.serve("echo", surfacing={"enabled": True, **ltm.settings}, formation={"max_content_chars": 100})
     client = await start("echo__echo", **FORMATION)
     answer = await client.call("stm_memory_propose", {"content": "Deploys stop on Friday.", "source_ref": "chat 7"})
     assert json.loads(answer.text) == {"ok": True, "proposal": {"candidate_id": "c1", "status": "pending"}}
-    await eventually(lambda: "candidate_propose" in calls.read_text())
+    await eventually(lambda: any(call["action"] == "candidate_propose" for call in ltm.calls("mem_do")))
     assert "at most" in refused(await client.call("stm_memory_propose", {"content": "x" * 101}))
 
 

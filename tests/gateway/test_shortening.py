@@ -12,10 +12,7 @@ import signal
 import bpe_openai
 import pytest
 
-from bus.client import Bus
-from bus.endpoint import Runtime
 from bus.status import GetStatus
-from config.place import Place
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.servers.good import CHANNELS, log_text, long_text
@@ -42,11 +39,8 @@ async def read_all(client: McpClient, key: str) -> str:
 
 async def until_there(home: Home) -> None:
     """Returns when the compressor answers: while it starts, the gateway shortens by itself."""
-    bus = Bus(Runtime(Place.from_environment(home.environment()).runtime), "test")
-    try:
+    with home.bus() as bus:
         await bus.ask(GetStatus(), timeout=20, wait=20, actor="compressor")
-    finally:
-        bus.close()
 
 
 async def test_a_count_field_keeps_its_word(home: Home, start: Start) -> None:

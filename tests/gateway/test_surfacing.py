@@ -5,25 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actors.surfacer.messages import GetSurfacerHealth
-from bus.client import Bus
-from bus.endpoint import Runtime
-from config.place import Place
-from tests.actors.surfacer.conftest import memory, memory_id
 from tests.eventually import PATIENCE_SECONDS, eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import Answer, McpClient
+from tests.fixtures.scripted_ltm import ScriptedLtm, memory, memory_id
 from tests.gateway.conftest import ADMIN, Start
 from tests.gateway.test_admin import admin, until_said
 from tests.gateway.test_shortening import key_in
 
-LTM = Path(__file__).parents[1] / "actors" / "surfacer" / "ltm_server.py"
+ON: dict[str, Any] = {"enabled": True, "search_wait_seconds": 2}
 AUTH = {"path": "src/auth/handler.py"}
 TWO = [
     memory("rotation", "The auth handler rotates the refresh token on every use."),
@@ -32,40 +27,11 @@ TWO = [
 ]
 
 
-class Scripted:
-    """A home whose memory server does what it is told."""
-
-    def __init__(self, home: Home, *memories: dict[str, Any]) -> None:
-        self.home = home
-        self._script, self._calls = home.path / "ltm.json", home.path / "ltm.calls"
-        self._told: dict[str, Any] = {}
-        self.tell(memories=list(memories))
-        self.settings = {
-            "enabled": True,
-            "search_wait_seconds": 2,
-            "ltm_mcp_command": sys.executable,
-            "ltm_mcp_args": [str(LTM), str(self._script), str(self._calls)],
-        }
-
-    def tell(self, **script: Any) -> None:
-        self._told |= script
-        temporary = self._script.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self._told))
-        temporary.replace(self._script)
-
-    def calls(self, tool: str) -> list[dict[str, Any]]:
-        lines = self._calls.read_text().splitlines() if self._calls.exists() else []
-        return [call["arguments"] for call in map(json.loads, lines) if call["name"] == tool]
-
-
 async def until_ready(home: Home) -> None:
-    bus = Bus(Runtime(Place.from_environment(home.environment()).runtime), "test")
-    try:
+    with home.bus() as bus:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while (await bus.ask(GetSurfacerHealth(), timeout=5, wait=10)).ltm != "ready":
                 await asyncio.sleep(0.02)
-    finally:
-        bus.close()
 
 
 def shown(answer: Answer) -> str:
@@ -75,8 +41,8 @@ def shown(answer: Answer) -> str:
 
 
 async def test_the_search_runs_beside_the_call_and_ends_with_it(home: Home, start: Start) -> None:
-    ltm = Scripted(home, *TWO)
-    home.serve("slow", surfacing=ltm.settings)
+    ltm = ScriptedLtm(home.path, *TWO)
+    home.serve("slow", surfacing=ON | ltm.settings)
     client = await start("slow__block")
     await until_ready(home)
     _, held = await client.begin_call("slow__block", {**AUTH, "_context_query": "auth handler refresh token"})
@@ -100,8 +66,8 @@ async def test_the_search_runs_beside_the_call_and_ends_with_it(home: Home, star
 async def test_a_slow_call_of_an_unknown_tool_is_searched_for_and_a_short_answer_ends_that(
     home: Home, start: Start
 ) -> None:
-    ltm = Scripted(home, *TWO)
-    home.serve("slow", surfacing=ltm.settings)
+    ltm = ScriptedLtm(home.path, *TWO)
+    home.serve("slow", surfacing=ON | ltm.settings)
     client = await start("slow__block")
     await until_ready(home)
     _, held = await client.begin_call("slow__block", AUTH)
@@ -117,8 +83,8 @@ async def test_a_slow_call_of_an_unknown_tool_is_searched_for_and_a_short_answer
 
 @pytest.mark.parametrize("mode", ["append", "section", "prepend"])
 async def test_further_pages(home: Home, start: Start, mode: str) -> None:
-    ltm = Scripted(home, *TWO)
-    settings = ltm.settings | {"injection_mode": mode, "max_results": 1}
+    ltm = ScriptedLtm(home.path, *TWO)
+    settings = ON | ltm.settings | {"injection_mode": mode, "max_results": 1}
     pages = home.upstream("mixed", "fx", compression="progressive")
     home.configure({"fx": pages}, surfacing=settings)
     client = await start("fx__long")
@@ -185,10 +151,10 @@ async def rate(client: McpClient, block: str, rating: str) -> None:
 async def test_ratings_change_what_happens_next(home: Home, start: Start) -> None:
     """Helpful ones lower the threshold and reach the LTM; negative ones take a memory out of kept results at once, and
     out of everything after three different events."""
-    ltm = Scripted(home, *TWO)
+    ltm = ScriptedLtm(home.path, *TWO)
     home.serve(
         "mixed",
-        surfacing=ltm.settings | {"dedup_ttl_seconds": 0, "cooldown_seconds": 0, "auto_tune_min_samples": 3},
+        surfacing=ON | ltm.settings | {"dedup_ttl_seconds": 0, "cooldown_seconds": 0, "auto_tune_min_samples": 3},
     )
     clients = [await home.gateway(**ADMIN) for _ in range(4)]
     try:

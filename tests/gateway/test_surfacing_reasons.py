@@ -9,26 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from actors.surfacer.messages import GetSurfacerHealth, Surface
 from bus.client import Bus
-from bus.endpoint import Runtime
 from bus.message import Blob
-from config.place import Place
-from tests.actors.surfacer.conftest import memory
 from tests.eventually import eventually, until
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
+from tests.fixtures.scripted_ltm import ScriptedLtm, memory
 from tests.gateway.conftest import ADMIN
 
-LTM = Path(__file__).parents[1] / "actors" / "surfacer" / "ltm_server.py"
 LONG = 6_000
 SETTINGS: dict[str, Any] = {
     "enabled": True,
@@ -78,24 +72,14 @@ class Play:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.clients: list[McpClient] = []
-        self.script = home.path / "ltm.json"
-        self.tell()
-        ltm = {
-            "ltm_mcp_command": sys.executable,
-            "ltm_mcp_args": [str(LTM), str(self.script), str(home.path / "calls")],
-        }
+        self.ltm = ScriptedLtm(home.path, *MEMORIES)
         servers = {
             "fx": home.upstream("mixed", "fx"),
             "off": home.upstream("mixed", "off", surfacing_enabled=False),
             "pages": home.upstream("mixed", "pages", compression="progressive"),
             **{name: home.upstream(name) for name in ("failing", "changing", "slow")},
         }
-        home.configure(servers, surfacing=SETTINGS | ltm)
-
-    def tell(self, behaviour: str = "ok") -> None:
-        temporary = self.script.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"memories": MEMORIES, "behaviour": behaviour}))
-        temporary.replace(self.script)
+        home.configure(servers, surfacing=SETTINGS | self.ltm.settings)
 
     async def client(self, **env: str) -> McpClient:
         client = await self.home.gateway(**ADMIN, **env)
@@ -103,14 +87,6 @@ class Play:
         await client.handshake()
         await client.tools_with("fx__long", "off__long", "pages__long", "failing__rpc", "changing__add", "slow__block")
         return client
-
-    @asynccontextmanager
-    async def bus(self) -> AsyncIterator[Bus]:
-        bus = Bus(Runtime(Place.from_environment(self.home.environment()).runtime), "test")
-        try:
-            yield bus
-        finally:
-            bus.close()
 
 
 async def long(client: McpClient, arguments: dict[str, Any]) -> str:
@@ -128,7 +104,7 @@ async def play(home: Home) -> tuple[dict[str, int], dict[str, int]]:
     """Makes every reason happen; the decisions of all calls, and of those that reached the surfacer."""
     on = Play(home)
     client = await on.client()
-    async with on.bus() as bus:
+    with home.bus() as bus:
 
         async def ready() -> bool:
             return (await bus.ask(GetSurfacerHealth(), timeout=5, wait=10)).ltm == "ready"
@@ -207,9 +183,9 @@ async def rate(client: McpClient, text: str) -> None:
 
 
 async def with_a_faulty_ltm(on: Play, client: McpClient) -> None:
-    on.tell("hang")
+    on.ltm.tell(behaviour="hang")
     await long(client, {"query": "glacier moraine survey drone"})
-    on.tell("error")
+    on.ltm.tell(behaviour="error")
     for topic in ("harbour dredging permit", "orchid greenhouse humidity", "violin varnish recipe"):
         await long(client, {"query": f"{topic} archive"})
     await long(client, {"query": "mosaic tiles restoration workshop"})

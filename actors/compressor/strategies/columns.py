@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ _HOLLOW = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
 _DISTINCT, _FEW_STATES = 0.7, 10
 _OPAQUE = 24
+_DATE = re.compile(rb'"\d{4}-\d\d-\d\d')
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
 
@@ -84,6 +86,11 @@ def points(name: str) -> bool:
     return _last(name) in _BARE
 
 
+def dated(found: Field) -> bool:
+    """Whether the values are days or times."""
+    return _DATE.match(found.first) is not None
+
+
 def entitles(found: Field) -> bool:
     """Whether a field is what people call the records by."""
     return (
@@ -108,11 +115,16 @@ def score(found: Field) -> int:
         return PLAIN if opaque and name in _POINTERS else IDENTITY
     if (name in _STATE or (name.endswith("name") and text)) and mean < 60:
         return STATE
-    if name in _TEXT or (text and b" " in found.first and mean >= 20):
+    if name in _TEXT or (text and b" " in found.first and (mean >= 20 or _own(found))):
         return TEXT
     if text and mean > 40 and b" " not in found.first:
         return MINOR
     return PLAIN if mean < 40 else MINOR
+
+
+def _own(found: Field) -> bool:
+    """Whether hardly any two records share a value of this field."""
+    return found.present > 2 and len(found.values) >= _DISTINCT * found.present
 
 
 def inner_score(found: Field, total: int) -> int:
@@ -131,6 +143,8 @@ def inner_score(found: Field, total: int) -> int:
         return STATE if len(found.values) <= _FEW_STATES or not distinct else MINOR
     if points == TEXT:
         return TEXT
+    if points == PLAIN and dated(found):
+        return PLAIN
     words = found.first[:1] == b'"' and not any(map(found.first.__contains__, b"0123456789"))
     if not words or points != PLAIN:
         return 0

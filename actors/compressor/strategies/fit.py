@@ -13,6 +13,7 @@ from actors.compressor.jsontext import Node
 from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, worth
 from actors.compressor.strategies.leaves import document
 from actors.compressor.strategies.records import alarming
+from actors.compressor.strategies.series import far
 from actors.compressor.units import safe_cut
 
 _LEAST_TEXT, _LEAST_PART, _NAMED = 24, 18, 72
@@ -24,6 +25,9 @@ _OPENED = 48
 """Code points that a part gets at least where not all parts have room."""
 _DEEPEST = 40
 """Levels below which a container is a count."""
+_QUOTED = (0.85, 0.6)
+"""What JSON may take of the room of the string that it is in, where quotes are escaped."""
+_SHORT, _SMALL = 40, 120
 _CLOSED = jsontext.quote("…")
 ASKED, FIRST, STATED, TOLD, PLAIN, PART, LAST = range(7)
 
@@ -72,12 +76,9 @@ class Fit:
 
     def text(self, raw: bytes, room: int, depth: int = 0) -> str:
         """A string cut to the room; the JSON that it holds is fitted instead."""
-        inner = document(raw) if room >= 2 * _LABEL // 3 else None
+        inner = self.document(raw, room, depth) if room >= 2 * _LABEL // 3 else None
         if inner is not None:
-            for share in (0.85, 0.6):
-                quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1))
-                if len(quoted) <= room:
-                    return quoted
+            return inner
         text = jsontext.string(raw)
         length = room - len(f'"…+{len(text)}"')
         while length > 0:
@@ -87,6 +88,15 @@ class Fit:
                 return quoted
             length -= len(quoted) - room
         return _CLOSED
+
+    def document(self, raw: bytes, room: int, depth: int = 0) -> str | None:
+        """The JSON in a string, fitted, as a string again; `None` where there is none, or no room for it."""
+        inner = document(raw)
+        for share in _QUOTED if inner is not None else ():
+            quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1)) if inner is not None else ""
+            if len(quoted) <= room:
+                return quoted
+        return None
 
     def _object(self, node: Node, room: int, depth: int) -> str:
         listed = self.listing(node, room)
@@ -124,7 +134,7 @@ class Fit:
         if len(raw) <= 4 and raw in (b"null", b'""', b"{}", b"[]"):
             return LAST
         if raw[:1] in (b"{", b"["):
-            return PART
+            return PART if len(raw) > _SMALL else PLAIN
         points = worth(name, raw)
         return {IDENTITY: FIRST, STATE: STATED, TEXT: TOLD}.get(points, LAST if points < 2 else PLAIN)
 
@@ -183,7 +193,7 @@ class Fit:
         if listed is not None:
             return listed
         items = node.items
-        containers = any(item.raw[:1] in (b"{", b"[") for item in items[:4])
+        containers = any(item.raw[:1] in (b"{", b"[") and len(item.raw) > _SHORT for item in items[:4])
         room -= 2 + _MARK
         if containers:
             kept = max(1, min(len(items), room // (2 * _OPENED)))
@@ -194,17 +204,31 @@ class Fit:
             texts = self._shared(chosen, room - sum(member.least + 1 for member in chosen), depth)
             parts = [texts[id(member)] for member in chosen]
         else:
-            parts = []
-            for item in items:
-                text = self.render(item, max(_LEAST_TEXT, min(room - 1, _LABEL)))
-                if len(text) + 1 > room:
-                    break
-                room -= len(text) + 1
-                parts.append(text)
-            if not parts:
-                return jsontext.quote(f"…+{len(items)} items")
+            return self._plain(items, room)
         if len(items) > len(parts):
             parts.append(jsontext.quote(f"…+{len(items) - len(parts)} items"))
+        return "[" + ",".join(parts) + "]"
+
+    def _plain(self, items: list[Node], room: int) -> str:
+        """Short values: those that stand out and those that are asked for, and a run from the top."""
+        later = {at for at, item in enumerate(items) if item in self.answers} | set(far(items))
+        kept: dict[int, str] = {}
+        for at in [*sorted(later), *range(len(items))]:
+            text = self.render(items[at], max(_LEAST_TEXT, min(room - 1, _LABEL))) if at not in kept else ""
+            if len(text) + 1 > room:
+                break
+            if text:
+                room -= len(text) + 1 + (_MARK if at in later else 0)
+                kept[at] = text
+        if not kept:
+            return jsontext.quote(f"…+{len(items)} items")
+        parts: list[str] = []
+        before = -1
+        for at in [*sorted(kept), len(items)]:
+            if at > before + 1:
+                parts.append(jsontext.quote(f"…+{at - before - 1} items"))
+            parts += [kept[at]] if at in kept else []
+            before = at
         return "[" + ",".join(parts) + "]"
 
 

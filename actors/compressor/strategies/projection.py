@@ -20,9 +20,10 @@ from actors.compressor.strategies.branches import Tree, draw, grow
 from actors.compressor.strategies.fit import Fit
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.leaves import at as inside
+from actors.compressor.strategies.series import far
 from actors.compressor.units import safe_cut
 
-FEW = 8
+FEW, _FEWEST = 8, 4
 """Fewer members are the fields of one thing, not records."""
 _MOST_MATCHES = 5
 _SHORT = 40
@@ -35,6 +36,8 @@ _MOST_ALARMS = 12
 _FIRST_ROWS, _SURE = 40, 0.7
 _ANSWER = 360
 """How much of a long text is shown around an answer, in code points."""
+_DOCUMENT = 84
+"""Room for a text from which on the JSON in it is fitted, into twice as much: it says more than its head."""
 _SAME_FROM = 84
 """Rungs with shorter texts do without the values that all records share."""
 
@@ -175,6 +178,10 @@ class Projection:
             return raw.decode()
         if self.asked and (around := self._around(text, limit)):
             return jsontext.quote(around)
+        if raw[1:2] in (b"{", b"[") and self.rung.text >= _DOCUMENT:
+            inner = Fit(self._listing).document(raw, 2 * max(self.rung.text, floor))
+            if inner is not None:
+                return inner
         cut = text.rfind(" ", limit // 2, limit + 1)
         cut = cut if cut > 0 and limit - cut < 5 else limit
         cut = safe_cut(text, cut, 1)
@@ -268,7 +275,7 @@ class Projection:
             return ",".join(self.render(item, depth + 1) for item in items)
         self._count(room, len(items), "items")
         wanted = [at for at, item in enumerate(items) if item in self.known.answers] if self.known.answers else []
-        matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted})
+        matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted, *far(items)})
         matches = [at for at in matches if room - 1 <= at < len(items) - 1]
         return self._sampled(
             [self.render(item, depth + 1) for item in items[: room - 1]], items, [*matches, len(items) - 1], depth
@@ -317,26 +324,29 @@ class Projection:
                 rest = ""
             record = found[at]
             before, self.loud = self.loud, max(self.loud, _LOUD_FLOOR if at in alarms else 0)
-            value = self._whole(record.node, depth + 1, at in asked)
+            value = self._whole(record.node, depth + 1, rung.cap * (2 if at in alarms else 1), at in asked)
             self.loud = before
             parts.append(value if record.key is None else f"{jsontext.quote(record.key)}:{value}")
         if left and rest:
             parts.append(f'"…":{rest}' if noun == "members" else rest)
         return ",".join(parts)
 
-    def _whole(self, node: Node, depth: int, asked: bool) -> str:
+    def _whole(self, node: Node, depth: int, cap: int, asked: bool) -> str:
         """A record with all of its fields; fitted into the cap where it is longer."""
         if asked:
             return self._asked(node, depth, asked)
         spent, limit = self.spent, self.limit
-        self.limit = min(limit, spent + self.rung.cap)
+        self.limit = min(limit, spent + cap)
         try:
-            return self.render(node, depth)
+            whole = self.render(node, depth)
         except TooLong:
-            self.spent = spent
+            whole = ""
         finally:
             self.limit = limit
-        return self._spend(self.fitted(node, int(min(self.rung.cap, limit - spent))))
+        if whole and len(whole) <= cap:
+            return whole
+        self.spent = spent
+        return self._spend(self.fitted(node, int(min(cap, limit - spent))))
 
     def fitted(self, node: Node, room: int) -> str:
         """A value in so many code points."""
@@ -350,7 +360,10 @@ class Projection:
             drawn = draw(tree, room, self.known.answers, self._text)
             if drawn is not None:
                 return drawn
-        found = self.records(node) if len(node.items if array else node.members) > (2 if array else FEW) else None
+        few = len(node.items) < _FEWEST if array else len(node.members) < FEW
+        found = None if few else self.records(node)
+        if found is not None and array and not (_alike(found[0]) and _even(node)):
+            return None
         if found is None or (array and not _columns(found[1], _INNER[0], keyed=False)):
             return None
         for rung in _INNER:
@@ -457,6 +470,11 @@ def _columns(survey: sets.Survey, rung: Rung, keyed: bool) -> list[str]:
     )
     others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
     return [*telling, *others][: rung.columns]
+
+
+def _even(node: Node) -> bool:
+    """Whether no item makes up most of a list."""
+    return max(len(item.raw) for item in node.items) < 0.5 * len(node.raw)
 
 
 def _alike(found: list[sets.Record]) -> bool:

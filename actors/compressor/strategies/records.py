@@ -182,10 +182,13 @@ def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tu
             continue
         if len(kept) == _MOST_INNER or (points == TEXT and texts == 2) or any(_repeats(own, other) for other in known):
             continue
-        kept.append((name, points))
+        if fields.dated(own) and any(map(fields.dated, known)):
+            continue
+        other = points == IDENTITY and kept and kept[0][1] == IDENTITY and _holder(kept[0][0]) != _holder(name)
+        kept.append((name, PLAIN if other else points))  # the name of something else says less
         known.append(own)
         texts += points == TEXT
-    return kept
+    return sorted(kept, key=lambda pair: -pair[1])
 
 
 def _repeats(own: Field, other: Field) -> bool:
@@ -194,6 +197,10 @@ def _repeats(own: Field, other: Field) -> bool:
     return len(own.values) == len(other.values) and all(
         left == right or left[:-1] in right or right[:-1] in left for left, right in pairs
     )
+
+
+def _holder(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _begins(short: Field, long: Field) -> bool:

@@ -21,14 +21,14 @@ _LEAST = (
     Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=0, members=0),
 )
 _LISTING = (
-    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR, cap=4000),
-    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN, cap=3000),
-    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN, cap=2000),
-    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT, cap=1400),
-    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=1000),
-    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=800),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, cap=600),
+    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR, cap=2000),
+    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN, cap=1600),
+    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN, cap=1300),
+    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT, cap=1000),
+    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=800),
+    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=600),
+    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, cap=500),
     Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3, cap=500),
     Rung(
         text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6, cap=400
@@ -80,6 +80,7 @@ _TEXT_RUNG, _IDENTITY_RUNGS = 4, 11
 _MOST_OF, _FEWEST = 0.5, 4
 _MEASURED, _MOST_TRIES = 20_000, 5
 """Code points that say how many tokens a document has, and rooms that are tried before one fits."""
+_ALL, _MORE_ROWS = 100_000, (1.35, 1.25, 1.16, 1.08)
 _HEADS = (40, 20, 10, 5)
 _LISTING_SHARE = 1.6
 """Of the soft target, with the fields of all records: they say more than whole ones do."""
@@ -138,6 +139,8 @@ def listing(task: Task, data: bytes) -> Draft | None:
     best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
     if best is None:
         return listing(replace(task, query=""), data) if task.query else None
+    if best.rows < _ALL:
+        return drafts.filled(best, [replace(best, rows=int(best.rows * more)) for more in _MORE_ROWS], task.budget)
     return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
 
 
@@ -218,6 +221,8 @@ class Drafts:
                 records = Projection(_LISTING[0], "", self._known, 0).records(node)
                 if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):
                     return Shape.LIST
+            if node.raw[:1] == b"[":
+                break  # a list inside of an item is but a part of that
             node = largest
         return Shape.OTHER
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
-from actors.compressor.grid import Grid, odd, read
+from actors.compressor.grid import Grid, odd, ranking, read
 from actors.compressor.strategies.columns import identifies
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
@@ -15,6 +15,9 @@ from actors.compressor.thin import LARGE
 from actors.compressor.units import split
 
 _FEW_VALUES = 12
+_NUMERIC = "+-.0123456789"
+_HEAD = 25
+"""First rows of a table that is sorted from the largest to the smallest."""
 _MOST_COUNTED = 6
 _ROWS_SHARE = 0.2
 """Of the soft target; like rows say little."""
@@ -46,7 +49,7 @@ def table(task: Task) -> Draft | None:
     rows = set(grid.lines)
     # Lines that are no rows are the header, rules, and what the tool says under its table.
     ranked = [FILLER if index in rows else MUST for index in range(len(units))]
-    for at in (*grid.lines[:3], grid.lines[-1]):
+    for at in (*grid.lines[: _HEAD if ranking(grid) else 3], grid.lines[-1]):
         ranked[at] = SALIENT
     for at in odd(grid):
         ranked[grid.lines[at]] = SALIENT + 1
@@ -87,7 +90,7 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
     for at in _ranked(grid.header, columns, few):
         if at == counting:
             continue
-        if short and not columns[at][0][:1].isalpha():
+        if short and columns[at][0][:1] in _NUMERIC:
             break
         names = sorted([*chosen, at])
         text = _listed(grid.header, columns, names, counting)
@@ -118,7 +121,7 @@ def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[
         if at in few or distinct < _DISTINCT or not 1 < length <= _LONGEST_NAME:
             continue
         named = _identity(header[at])
-        order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2 if values[0][:1].isalpha() else 3
+        order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2 if values[0][:1] not in _NUMERIC else 3
         found.append((order, length, at))
     return [at for _, _, at in sorted(found)]
 

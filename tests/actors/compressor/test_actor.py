@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -27,6 +24,7 @@ from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
 from tests.actors.compressor import texts
+from tests.actors.process import start_process
 from tests.eventually import eventually
 
 
@@ -122,19 +120,14 @@ async def test_a_long_text_does_not_hold_up_a_short_one(bus: Bus) -> None:
 
 
 async def test_keys_survive_a_killed_process(place: Place) -> None:
-    environment = {**os.environ, **place.environment()}
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "actors.compressor"], env=environment)
-
     client = Bus(Runtime(place.runtime), "test")
     text = texts.issues(150)
-    process = start()
+    process = start_process(place, "compressor")
     try:
         reply = await client.ask(request(text), timeout=30, wait=30)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        process = start()
+        process = start_process(place, "compressor")
         page = await client.ask(ReadMore(key=reply.keys[0], limit=100), timeout=30, wait=30)
         assert text.startswith(page.text.text.rpartition(FOOTER)[0])
         assert page.served == 100

@@ -247,12 +247,11 @@ def test_a_signature_over_several_lines_is_whole() -> None:
     assert signature.strip() in shortened(texts.code(150) + "\n" + signature + "    return 1\n\n" + texts.code(150, 8))
 
 
-def test_a_diff_keeps_every_header() -> None:
+def test_a_diff_keeps_every_header_and_no_name_three_times() -> None:
     text = texts.diff(60) + texts.diff(60).replace("x.py", "y.py")
     out = shortened(text)
-    assert all(
-        line.split(" …+")[0] in out for line in text.splitlines() if line.startswith(("@@", "diff", "+++", "---"))
-    )
+    assert all(line.split(" …+")[0] in out for line in text.splitlines() if line.startswith(("@@", "diff", "+++")))
+    assert "--- a/x.py" not in out
 
 
 def test_markdown_keeps_every_heading_and_closed_fences() -> None:

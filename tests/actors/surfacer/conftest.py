@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +22,7 @@ from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
 from tests.eventually import PATIENCE_SECONDS
+from tests.fixtures.scripted_ltm import ScriptedLtm
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
@@ -49,48 +47,12 @@ def configure(place: Place, **surfacing: Any) -> None:
     place.config_file.write_text(json.dumps(known), encoding="utf-8")
 
 
-class ScriptedLtm:
-    """The memory server of `ltm_server.py` as the LTM of a place."""
-
-    def __init__(self, place: Place) -> None:
-        self._script = place.home / "ltm.json"
-        self._calls = place.home / "ltm.calls"
-        self.told: dict[str, Any] = {}
-        self.tell(memories=[])
-        server = str(Path(__file__).with_name("ltm_server.py"))
-        self.arguments = [server, str(self._script), str(self._calls)]
-        configure(place, ltm_mcp_command=sys.executable, ltm_mcp_args=self.arguments)
-
-    def tell(self, **script: Any) -> None:
-        """Changes what it answers from now on."""
-        self.told.update(script)
-        temporary = self._script.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self.told))
-        temporary.replace(self._script)
-
-    def remember(self, **texts: str) -> None:
-        """Its memories: `name="text"`, each in a file `NAME.md`."""
-        self.tell(memories=[memory(name, text) for name, text in texts.items()])
-
-    def calls(self, tool: str) -> list[dict[str, Any]]:
-        """The arguments of the calls of a tool so far."""
-        lines = self._calls.read_text().splitlines() if self._calls.exists() else []
-        return [call["arguments"] for call in map(json.loads, lines) if call["name"] == tool]
-
-
-def memory(name: str, text: str, **fields: Any) -> dict[str, Any]:
-    """A structured hit; its id is a UUID made of the name."""
-    made = {"source": f"{name}.md", "hierarchy": name.capitalize(), "namespace": "default", "content": text}
-    return {**made, "chunk_id": memory_id(name), **fields}
-
-
-def memory_id(name: str) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-
-
 @pytest.fixture
 def ltm(place: Place) -> ScriptedLtm:
-    return ScriptedLtm(place)
+    """A memory server as the LTM of the place."""
+    found = ScriptedLtm(place.home)
+    configure(place, **found.settings)
+    return found
 
 
 class Recorder(Actor):

@@ -29,16 +29,15 @@ from tests.actors.surfacer.conftest import (
     AUTH,
     Rater,
     Recorder,
-    ScriptedLtm,
     configure,
     is_ready,
-    memory_id,
     note,
     running,
     surface,
     until,
 )
 from tests.eventually import eventually
+from tests.fixtures.scripted_ltm import ScriptedLtm, memory_id
 
 
 async def test_a_path_brings_the_note_about_it(home: Place) -> None:

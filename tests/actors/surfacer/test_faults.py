@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import sqlite3
-import sys
 
 import psutil
 import pytest
@@ -15,9 +12,9 @@ from actors.telemetry.messages import FaultEvent
 from bus.client import Bus
 from bus.endpoint import Runtime
 from config.place import Place
+from tests.actors.process import start_process
 from tests.actors.surfacer.conftest import (
     Recorder,
-    ScriptedLtm,
     configure,
     is_ready,
     running,
@@ -25,6 +22,7 @@ from tests.actors.surfacer.conftest import (
     until,
 )
 from tests.eventually import eventually
+from tests.fixtures.scripted_ltm import ScriptedLtm
 
 
 async def test_a_hanging_memory_server_costs_the_time_out_and_opens_the_breaker(
@@ -99,16 +97,15 @@ async def test_a_corrupt_index_is_set_aside_and_reported_for_its_server(place: P
 async def test_a_killed_surfacer_remembers_what_it_has_shown_and_leaves_no_child(home: Place) -> None:
     configure(home, cooldown_seconds=0)
     call = {"path": "src/auth/handler.py"}
-    command = [sys.executable, "-m", "actors.surfacer"]
     children: set[int] = set()
     bus = Bus(Runtime(home.runtime), "test")
     for reason in ("", "no_results_dedup"):
-        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **home.environment()})
+        process = start_process(home, "surfacer")
         await until(lambda: is_ready(bus))
         assert (await surface(bus, call)).reason == reason
         children |= {child.pid for child in psutil.Process(process.pid).children()}
         process.kill()
-        await process.wait()
+        process.wait()
     bus.close()
     await eventually(lambda: not any(psutil.pid_exists(pid) for pid in children))
 

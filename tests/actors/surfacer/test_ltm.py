@@ -21,13 +21,13 @@ from actors.surfacer.ltm_link import connector
 from bus.errors import PeerUnavailable
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
-from tests.actors.surfacer.conftest import ScriptedLtm
 from tests.eventually import eventually
+from tests.fixtures.scripted_ltm import ScriptedLtm
 from tests.fixtures.upstreams import argv
 
 
 def settings_of(ltm: ScriptedLtm) -> SurfacingSettings:
-    return SurfacingSettings(ltm_mcp_command=sys.executable, ltm_mcp_args=tuple(ltm.arguments))
+    return SurfacingSettings(ltm_mcp_command=sys.executable, ltm_mcp_args=tuple(ltm.settings["ltm_mcp_args"]))
 
 
 @asynccontextmanager

@@ -12,8 +12,9 @@ from actors.surfacer.messages import GetSurfacerHealth, Prepare, Surface, Surfac
 from bus.client import Bus
 from bus.message import Blob
 from config.place import Place
-from tests.actors.surfacer.conftest import ScriptedLtm, configure, running, surface, until
+from tests.actors.surfacer.conftest import configure, running, surface, until
 from tests.eventually import eventually
+from tests.fixtures.scripted_ltm import ScriptedLtm
 
 AUTH = {"path": "src/auth/handler.py"}
 IMPATIENT = 1

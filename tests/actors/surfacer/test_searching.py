@@ -6,8 +6,8 @@ import msgspec
 
 from actors.surfacer.searching import Searches
 from config.place import Place
-from tests.actors.surfacer.conftest import ScriptedLtm
 from tests.actors.surfacer.test_ltm import connected, settings_of
+from tests.fixtures.scripted_ltm import ScriptedLtm
 
 QUESTION = "how does the auth handler rotate tokens"
 

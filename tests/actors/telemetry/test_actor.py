@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -29,6 +27,7 @@ from bus.endpoint import Runtime
 from bus.errors import BusError, DeadlineExceeded, Refused
 from bus.message import Blob
 from config.place import Place
+from tests.actors.process import start_process
 from tests.actors.telemetry.events import call, calls, lines
 from tests.actors.telemetry.holder import held_by_another_process
 from tests.actors.telemetry.test_query import ENDLESS
@@ -151,19 +150,13 @@ async def test_stopping_loads_what_was_acknowledged(place: Place) -> None:
         assert connection.execute("SELECT count(*) FROM call").fetchall() == [(11,)]
 
 
-def start_process(place: Place) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "actors.telemetry"], env=os.environ | place.environment(), stderr=subprocess.DEVNULL
-    )
-
-
 async def test_killed_under_load_it_has_every_acknowledged_event_exactly_once(place: Place) -> None:
     """Three times killed at full load; batches whose acknowledgement was lost are sent again, as producers do."""
     client = Bus(Runtime(place.runtime), "test")
     acknowledged: set[str] = set()
     waiting = [calls(50) for _ in range(120)]
     for round_ in range(3):
-        process = start_process(place)
+        process = start_process(place, "telemetry")
         goal = len(waiting) * (2 - round_) // 3
         while len(waiting) > goal:
             batch = waiting[-1]
@@ -184,7 +177,7 @@ async def test_killed_under_load_it_has_every_acknowledged_event_exactly_once(pl
         process.wait()
         unheard.cancel()
         await asyncio.wait([unheard])
-    process = start_process(place)
+    process = start_process(place, "telemetry")
     try:
         found = {row[0]: row[1] for row in await rows(client, "SELECT event_id, count(*) FROM call GROUP BY event_id")}
         assert acknowledged <= found.keys()

@@ -18,9 +18,10 @@ from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
+from tests.actors.process import start_process
 from tests.actors.telemetry.events import calls, lines
 from tests.actors.telemetry.holder import held_by_another_process
-from tests.actors.telemetry.test_actor import rows, start_process
+from tests.actors.telemetry.test_actor import rows
 from tests.eventually import until
 
 pytestmark = pytest.mark.slow
@@ -50,7 +51,7 @@ async def send(client: Bus, batch: list[Event]) -> None:
 
 
 async def started(place: Place, client: Bus) -> subprocess.Popen[bytes]:
-    process = start_process(place)
+    process = start_process(place, "telemetry")
     await client.ping("telemetry", timeout=20, wait=20)
     return process
 

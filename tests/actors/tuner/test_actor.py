@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -34,6 +32,7 @@ from bus.endpoint import Runtime
 from bus.errors import BusError, PeerUnavailable
 from bus.outbox import Outbox
 from config.place import Place
+from tests.actors.process import start_process
 from tests.eventually import eventually
 
 
@@ -261,9 +260,7 @@ async def test_a_corrupt_store_is_reported_and_ratings_go_on(
 
 @pytest.fixture
 def tuner_process(place: Place) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "actors.tuner"], env=os.environ | place.environment(), stderr=subprocess.DEVNULL
-    )
+    process = start_process(place, "tuner")
     yield process
     process.kill()
     process.wait()

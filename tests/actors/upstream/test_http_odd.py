@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from actors.upstream import http_peer
 from actors.upstream.messages import UpstreamDied, UpstreamInvalid
 from tests.actors.upstream.test_pool import Pool, pool, running  # noqa: F401
 from tests.eventually import eventually
@@ -82,7 +83,7 @@ async def test_a_stream_that_ends_at_once_is_not_opened_again_and_again(pool: Po
 
 
 @pytest.mark.parametrize("transport", ["streamable_http", "sse"])
-@pytest.mark.parametrize("lead", ["   ", "\ndata:", "\ufeff"])
+@pytest.mark.parametrize("lead", ["  \ndata: ", "\ufeff"])
 async def test_white_space_around_an_answer(pool: Pool, transport: str, lead: str) -> None:  # noqa: F811
     """White space alone is nothing; before an answer it does not matter."""
     streams: list[Exchange] = []
@@ -127,7 +128,12 @@ async def test_white_space_around_an_answer(pool: Pool, transport: str, lead: st
             assert await pool.text("raw", "read") == "read"
 
 
-async def test_an_unanswered_notification_holds_nothing_up(pool: Pool) -> None:  # noqa: F811
+async def test_an_unanswered_notification_holds_nothing_up(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_peer, "NOTICE_SECONDS", 0.1)
+
     async def never(exchange: Exchange) -> None:
         await asyncio.Event().wait()
 
@@ -266,3 +272,46 @@ async def test_a_subscription_that_ends_at_once_costs_no_call(pool: Pool) -> Non
             await pool.until("raw__more")
             assert await pool.text("raw", "read") == "read"
             assert server.count("server/discover") == 1
+
+
+async def test_a_refusal_in_the_words_of_the_protocol_is_passed_on(pool: Pool) -> None:  # noqa: F811
+    """Whatever its status is; in a session, 404 means that the session is gone."""
+
+    async def refuse(exchange: Exchange) -> None:
+        error = {"code": -32042, "message": "not today", "data": {"k": 1}}
+        body = json.dumps({"jsonrpc": "2.0", "id": exchange.frame["id"], "error": error}, indent=1).encode()
+        await exchange.answer(404, body, content_type="application/json; charset=utf-8")
+
+    async with raw_http(read=refuse) as server:
+
+        async def begin(exchange: Exchange) -> None:
+            about = {"serverInfo": {"name": "raw"}, "capabilities": {"tools": {}}}
+            await exchange.result({"protocolVersion": "2025-06-18", **about})
+
+        server.handlers["initialize"] = begin
+        pool.configure(raw=server.entry())
+        async with running(pool):
+            await pool.until("raw__read")
+            error = (await pool.call("raw", "read")).error
+            assert error is not None and json.loads(error.data)["data"] == {"k": 1}
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_a_status_is_told_when_its_body_never_ends(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    ends: bool,
+) -> None:
+    monkeypatch.setattr(http_peer, "NOTICE_SECONDS", 0.1)
+
+    async def read(exchange: Exchange) -> None:
+        await exchange.send(b"HTTP/1.1 500 Oh\r\ncontent-length: 99\r\n\r\n<html>")
+        if not ends:
+            await asyncio.Event().wait()
+
+    async with raw_http(read=read) as server:
+        pool.configure(raw=server.entry())
+        async with running(pool):
+            await pool.until("raw__read")
+            with pytest.raises(UpstreamInvalid, match="HTTP 500"):
+                await pool.call("raw", "read")

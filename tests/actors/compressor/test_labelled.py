@@ -1,0 +1,90 @@
+"""Records written out as lines with labels: their names, odd values and trouble stay."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from actors.compressor.detect import Kind, detect
+from actors.compressor.excerpt import MUST, SALIENT
+from actors.compressor.labelled import records, written_out
+from actors.compressor.units import split
+from tests.actors.compressor.texts import sentence, shortened
+
+rng = random.Random(7)
+PACKAGES = "\n".join(
+    f"Package: lib{at}-{rng.choice('abc')}\nStatus: {'half-configured' if at == 77 else 'installed'}\n"
+    f"Section: {'libs' if at % 2 else 'admin'}\nInstalled-Size: {rng.randrange(10, 99)}\n"
+    f"Description: {sentence(rng)}\n {sentence(rng)}\n {sentence(rng)}\n"
+    for at in range(200)
+)
+EVENTS = "BEGIN:VCALENDAR\n" + "".join(
+    f"BEGIN:VEVENT\nUID:{rng.randrange(10**9)}@x\nDTSTART;TZID=Europe/Vienna:202610{at % 28 + 1:02}T090000\n"
+    f"SUMMARY:Meeting {at} about {sentence(rng, 3)}\nSTATUS:{'CANCELLED' if at == 60 else 'CONFIRMED'}\nSEQUENCE:0\n"
+    f"DESCRIPTION:{sentence(rng, 30)}\nEND:VEVENT\n"
+    for at in range(120)
+)  # fmt: skip
+FEED = "<?xml version=\"1.0\"?><rss><channel>" + "".join(
+    f"<item><title>News {at} of {sentence(rng, 3)}</title><guid>{rng.randrange(10**9)}</guid>"
+    f"<description>{sentence(rng, 40)}</description></item>"
+    for at in range(90)
+) + "</channel></rss>"  # fmt: skip
+TREE = "- main [ref=e1]:\n" + "".join(
+    f'  - article [ref=e{at}0]:\n    - heading "Offer {at} {sentence(rng, 2)}" [level=3] [ref=e{at}1]\n'
+    f'    - button "Add to cart" [ref=e{at}2] [cursor=pointer]\n    - text: {sentence(rng, 9)}\n'
+    + ('    - alert [ref=e999]: Payment failed.\n' if at == 50 else "")
+    for at in range(150)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "odd"),
+    [
+        (PACKAGES, "Package: lib", "Status: half-configured"),
+        (EVENTS, "SUMMARY:Meeting ", "STATUS:CANCELLED"),
+        (FEED, "<title>News ", "<title>News 45"),
+        (TREE, '- heading "Offer ', "Payment failed."),
+    ],
+    ids=["packages", "calendar", "feed", "accessibility tree"],
+)
+def test_every_record_by_its_name_and_the_odd_value(text: str, names: str, odd: str) -> None:
+    assert detect(text) is Kind.RECORDS
+    out = shortened(text)
+    assert len(out) < len(text) / 2
+    assert out.count(names) >= 0.8 * text.count(names)
+    assert odd in out
+
+
+def test_the_record_of_an_odd_value_is_named() -> None:
+    out = shortened(PACKAGES * 5)
+    lines = out.splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("Status: half-configured"))
+    assert lines[at - 1].startswith("Package: lib77-")
+
+
+def test_a_number_far_above_the_others_of_its_label_stands_out() -> None:
+    text = "\n".join(
+        f"region-{at} heap\nSize: {8 + at % 3} kB\nRss: {900_000 if at == 40 else 4 + at % 5} kB\n" for at in range(100)
+    )
+    units = split(text)
+    ranks = records(units)
+    assert ranks[units.contents.index("Rss: 900000 kB")] == MUST
+    assert ranks[units.contents.index("region-40 heap")] == MUST
+
+
+def test_a_label_is_chosen_where_none_has_a_names_name() -> None:
+    text = "\n".join(f"Codename: {sentence(rng, 2)} {at}\nWeight: {at % 7}\nColour: red\n" for at in range(60))
+    units = split(text)
+    ranks = records(units)
+    assert all(ranks[at] > SALIENT for at, line in enumerate(units.contents) if line.startswith("Codename"))
+    assert all(ranks[at] < SALIENT for at, line in enumerate(units.contents) if line.startswith("Colour"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n".join(sentence(rng) for _ in range(60)), "one: 1\ntwo: 2", "a = f(b)\nreturn a\n" * 3, ""],
+    ids=["prose", "short", "code", "nothing"],
+)
+def test_other_texts_are_no_records(text: str) -> None:
+    assert not written_out([line for line in text.splitlines() if line.strip()])

@@ -1,0 +1,70 @@
+"""Texts that people structure by hand: headings with rules, manuals, settings among comments, mentions of trouble."""
+
+from __future__ import annotations
+
+import random
+
+from actors.compressor.outline import underlined
+from actors.compressor.trouble import trouble
+from actors.compressor.units import split
+from tests.actors.compressor.texts import sentence, shortened
+
+rng = random.Random(3)
+
+
+def prose(count: int = 6) -> str:
+    return "\n".join(sentence(rng) for _ in range(count))
+
+
+def test_headings_with_a_rule_and_their_levels() -> None:
+    units = split("Title\n=====\n\ntext\n\nPart one\n--------\n\n----\n\nmore\n\nPart two\n--------\n")
+    assert {units.contents[at]: level for at, level in underlined(units).items()} == {
+        "Title": 1, "Part one": 2, "Part two": 2,
+    }  # fmt: skip
+
+
+def test_release_notes_keep_every_release() -> None:
+    text = "".join(
+        f"What is new in 3.{at}?\n====================\n\nCore\n----\n\n"
+        + "".join(f"- {prose(3)}\n" for _ in range(12))
+        for at in range(40)
+    )
+    out = shortened(text)
+    assert all(f"What is new in 3.{at}?" in out for at in range(40))
+
+
+def test_a_manual_keeps_its_options() -> None:
+    options = [f"--option-{at} <value>" for at in range(120)]
+    text = "NAME\n       tool - does it\n\nOPTIONS\n" + "".join(
+        f"       {option}\n\t      {sentence(rng)}\n\t      An error is an error: {sentence(rng)}\n\n"
+        for option in options
+    )
+    out = shortened(text)
+    assert all(option in out for option in options)
+
+
+def test_settings_among_comments_stay() -> None:
+    text = "".join(
+        f"# {sentence(rng)}\n# {sentence(rng)}\n# Default: {at}\nsetting.{at} = {at * 3}\n\n" for at in range(150)
+    )
+    out = shortened(text)
+    assert all(f"setting.{at} = {at * 3}" in out for at in range(150))
+
+
+def test_mail_keeps_its_subjects() -> None:
+    text = "".join(
+        f"From: a{at}@example.org\nSubject: topic {at} {sentence(rng, 3)}\n\n{prose()}\n> {prose(2)}\n\n"
+        for at in range(60)
+    )
+    out = shortened(text)
+    assert all(f"Subject: topic {at} " in out for at in range(60))
+
+
+def test_mentions_of_trouble_count_where_they_are_rare() -> None:
+    rare = split("\n".join([*(sentence(rng) for _ in range(90)), "Then the disk failed: an error."]))
+    assert list(trouble(rare)) == [90]
+    usual = split(
+        "\n".join([*(f"How error {at} failed us, and what it means." for at in range(90)), "a.c:3:1: error: no x"])
+    )
+    ranks = trouble(usual)
+    assert ranks[90] > max(rank for index, rank in ranks.items() if index != 90)
