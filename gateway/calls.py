@@ -20,8 +20,6 @@ from gateway.response import text_result
 from gateway.session import ProgressRelay, Request, Session
 from gateway.tools import OwnTools
 
-FIRST_LIST_SECONDS = 5.0
-"""How long a first `tools/list` waits for the cluster to come up; the upstream actor bounds the rest."""
 STATES_SECONDS = 1.0
 STARTING_SECONDS = 30.0
 """A call waits no longer for a server to start that may have its tool, nor longer than its connect time-out."""
@@ -54,7 +52,7 @@ class Calls:
 
     async def list(self, session: Session, request: Request) -> bytes:
         check_cursor(request)
-        await self._catalogue.known(FIRST_LIST_SECONDS)
+        await self._catalogue.known()
         tools = b'"tools":' + tool_list(self._own.definitions(), self._catalogue.listed())
         if not request.stateless:  # clients of the other era are told of changes when they have subscribed to them
             session.listed_generation = self._catalogue.generation
@@ -121,7 +119,7 @@ class Calls:
         Raises:
             Failure: no server is known to have such a tool.
         """
-        await self._catalogue.known(FIRST_LIST_SECONDS)
+        await self._catalogue.known()
         entry = self._catalogue.find(name)
         if entry is not None:
             return entry

@@ -11,6 +11,8 @@ from bus.client import Bus
 from bus.errors import BusError
 
 RETRY_SECONDS = 0.2
+FIRST_SECONDS = 5.0
+"""How long whoever needs the catalogue waits for the cluster to come up; the upstream actor bounds the rest."""
 
 
 class CatalogueView:
@@ -44,7 +46,7 @@ class CatalogueView:
     def names(self) -> list[str]:
         return list(self._tools)
 
-    async def known(self, seconds: float) -> bool:
+    async def known(self, seconds: float = FIRST_SECONDS) -> bool:
         """Waits for the first catalogue; false when it did not come in time."""
         try:
             await asyncio.wait_for(self._known.wait(), seconds)

@@ -40,6 +40,7 @@ from gateway.protocol import Protocol
 from gateway.session import Session
 
 PATH = "/mcp"
+METHODS = ("GET", "POST", "DELETE")
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_SESSIONS = 1_000
 IDLE_SECONDS = 3_600.0
@@ -95,7 +96,7 @@ class HttpEdge:
         self._shelf = Shelf()
         self._passing: set[Session] = set()
         self._anchors: dict[str, tuple[Session, float]] = {}
-        self.app = Starlette(routes=[Route(PATH, self._serve, methods=["GET", "POST", "DELETE"])])
+        self.app = Starlette(routes=[Route(PATH, self._serve, methods=METHODS)])
 
     async def drain(self, seconds: float) -> None:
         """Lets requests finish, and ends every stream."""
@@ -119,8 +120,10 @@ class HttpEdge:
                     id_ = self._session_id(request)
                     self._end(id_)
                     return Response(status_code=204)
-                case _:
+                case "GET":
                     return self._listen(request)
+                case _:  # HEAD, which the routing below lets through with GET: it would never get its end
+                    return Response(status_code=405, headers={"allow": ", ".join(METHODS)})
         except Denied as denied:
             headers = {"www-authenticate": "Bearer"} if denied.status == 401 else None
             return Response(f"{denied}\n", denied.status, headers, "text/plain")

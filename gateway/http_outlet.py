@@ -54,8 +54,8 @@ class Outlet:
         return self._answer
 
     def has_more(self, after: int) -> bool:
-        """Whether anything comes, or may come, after an event."""
-        return not self._over or after < self._count
+        """Whether anything comes, or may come, after an event; not after one that has not been sent."""
+        return after < self._count or (after == self._count and not self._over)
 
     @property
     def size(self) -> int:

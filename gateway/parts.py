@@ -55,5 +55,5 @@ class Parts:
         return self._bus.is_connected(actor)
 
     async def replicas_of(self, actor: str) -> list[str]:
-        """The replicas of an actor that this cluster has had since its start, whatever the configuration says now."""
+        """The replicas of an actor that run, whatever the configuration says now."""
         return await asyncio.to_thread(self._bus.runtime.replicas_of, actor)

@@ -192,6 +192,7 @@ class OwnTools:
         return Answer(page.text.text, page.is_error, memories)
 
     async def _describe_tool(self, asked: DescribeToolArguments) -> Answer:
+        await self._catalogue.known()
         entry = self._catalogue.find(asked.name)
         if entry is None:
             bare = asked.name.split("__", 2)[-1] if asked.name.startswith(HOST_PREFIX) else ""
@@ -212,6 +213,7 @@ class OwnTools:
         return await self._recorded(RateSurfacing(surfacing_id=asked.surfacing_id, ratings=ratings))
 
     async def _compression_feedback(self, asked: CompressionFeedbackArguments) -> Answer:
+        await self._catalogue.known()
         server, tool = self._named(asked.server, asked.tool)
         return await self._recorded(
             ReportCompression(

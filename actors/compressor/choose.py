@@ -15,6 +15,7 @@ from actors.compressor.strategies import (
     findings,
     history,
     lines,
+    minified,
     parts,
     paths,
     structured,
@@ -23,9 +24,9 @@ from actors.compressor.strategies import (
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
-SOFT_SHARE = 0.24
+SOFT_SHARE = 0.22
 """Where a lossy result should end up, as a share of the original, when what matters fits in it."""
-SOFT_LEAST = Budget(2_400, 600)
+SOFT_LEAST = Budget(6_000, 1_500)
 _HEADINGS = re.compile(r"^#{1,6} \S", re.M)
 _FEWEST_HEADINGS = 3
 _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
@@ -33,6 +34,7 @@ _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
     Kind.COMMITS: history.history,
     Kind.BLAME: blame.blame,
     Kind.FINDINGS: findings.findings,
+    Kind.MINIFIED: minified.minified,
     Kind.PATHS: paths.paths,
 }
 _TIGHTER = (0.9, 0.75, 0.5, 0.25)

@@ -7,8 +7,9 @@ runs at all.
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from operator import eq
 
 import re2
@@ -39,6 +40,7 @@ _MAGIC = (
     ("SUQz", "audio/mpeg"),
 )
 _NO_PROGRESS = str.maketrans("", "", "0123456789.,%:/#=->█ ▏▎▍▌▋▊▉━")
+_MIXED = (frozenset(string.digits), frozenset(string.ascii_lowercase), frozenset(string.ascii_uppercase))
 _LOOSE = frozenset({Kind.LOG, Kind.REPORT, Kind.PROSE, Kind.MARKDOWN})
 _LONGEST_BASE64_LINE = 82
 _FEWEST_BASE64_LINES = 8
@@ -82,7 +84,9 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" in text and kind in _LOOSE:
-        text = step("overwritten lines", _overwritten(text))
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            text = step("overwritten lines", _overwritten(text))
     if kind is Kind.HTML and switches.strip_html:
         text = step("HTML to Markdown", to_markdown(text))
         kind = Kind.MARKDOWN
@@ -124,11 +128,8 @@ def _base64(text: str) -> str:
 
     def named(found: re.Match[str]) -> str:
         blob = found.group(2)
-        mixed = (
-            any(c.isdigit() for c in blob[:160])
-            and any(c.islower() for c in blob[:160])
-            and any(c.isupper() for c in blob[:160])
-        )
+        head = frozenset(blob[:160])
+        mixed = not any(map(head.isdisjoint, _MIXED))
         return f"[base64 {found.group(1) or _type(blob)}, {len(blob) * 3 // 4} bytes]" if mixed else found.group(0)
 
     text = _BASE64.sub(named, text)
@@ -178,8 +179,7 @@ def _links(text: str) -> str:
 def _repeats(text: str) -> str:
     """Identical lines in a row once, with their count; a long paragraph that came before by where it came."""
     lines = text.split("\n")
-    paragraphs = text.strip("\n").split("\n\n")
-    if len({*paragraphs}) == len(paragraphs) and not any(map(eq, lines, islice(lines, 1, None))):
+    if not _is_repetitive(text, lines):
         return text
     out: list[str] = []
     seen: dict[str, int] = {}
@@ -201,6 +201,16 @@ def _repeats(text: str) -> str:
             paragraph_from = _paragraph(out, paragraph_from, len(out) - 1, seen)
     _paragraph(out, paragraph_from, len(out), seen)
     return "\n".join(out)
+
+
+def _is_repetitive(text: str, lines: list[str]) -> bool:
+    """Whether there is anything to be said once: a line thrice in a row, or a long paragraph again."""
+    pairs = compress(range(len(lines)), map(eq, lines, islice(lines, 1, None)))
+    again = [at for at in pairs if lines[at]]
+    if any(map(eq, again, (at - 1 for at in islice(again, 1, None)))):
+        return True
+    paragraphs = [part.strip("\n") for part in text.split("\n\n") if len(part) >= _SHORTEST_PARAGRAPH]
+    return len({*paragraphs}) < len(paragraphs)
 
 
 def _paragraph(out: list[str], start: int, stop: int, seen: dict[str, int]) -> int:

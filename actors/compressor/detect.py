@@ -29,6 +29,7 @@ class Kind(Enum):
     COMMITS = "commits"
     BLAME = "blame"
     FINDINGS = "findings"
+    MINIFIED = "minified"
     GREP = "grep"
     LOG = "log"
     REPORT = "report"
@@ -50,7 +51,7 @@ _BLAMED = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\([^\n]{1,80}? \d{4}-\d\d-\d\
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
-    r"^(?:[\w.-]{1,60} *\| +)?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} )?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
     r"|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )
@@ -72,6 +73,9 @@ _WRITTEN = re.compile(
     r"|\S+: (?:Creating|Reading|Refreshing state|Still creating|Creation complete|Modifying|Destroying)\b"
 )
 """How lines of a program begin that writes no time: kernel, console, build, system calls, installer."""
+_PROMPT = re.compile(r">>> |In \[\d+\]: |irb\(|\w+@[\w.-]+:\S*[$#] |(?:sqlite|mysql|mongo|redis \S+|\w+=[#>])>? ")
+_LONG_LINES = 500
+"""Code points of a line, in the mean, from which code is minified."""
 _COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
 _MOST_SERVICES = 40
 _HEADING = re.compile(r"^#{2,6} [^\s#=-]", re.M)
@@ -94,7 +98,7 @@ _CODE = re.compile(
     r"|if \[|[A-Z_]{2,}=\S"
     r"|[\w:-]+ ?\(\) ?\{|(?:my|our|use|sub|require|def|val|var|fun|object|trait|message|scalar|extend) [\w$@%({\"'/]"
     r"|\\(?:begin|end|item|(?:sub)*section|label|newcommand|usepackage|documentclass)\b|%(?: |$)"
-    r"|[0-9a-f]{3,16}:\t|\.?\w+:$|\.(?:globl|text|data|section|align|type|size|cfi_\w+)\b"
+    r"|[0-9a-f]{3,16}:\t|\.(?:globl|text|data|section|align|type|size|cfi_\w+)\b"
     r"|(?:mov|push|pop|call|lea|jmp|ret)[lqbw]?\b"
     r"|\((?:def\w*|define|ns|let) |;;|[\w']+ :: \S|(?:data|newtype|module|instance|where|deriving) ?"
     r"|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
@@ -185,6 +189,10 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.COMMITS
     if reports(lines):
         return Kind.FINDINGS
+    if _minified(text):
+        return Kind.MINIFIED
+    if sum(1 for line in lines if _PROMPT.match(line)) >= max(8, 0.3 * count):
+        return Kind.REPORT
     if sum(1 for line in lines if _GREP.match(line) and not _STAMP.match(line)) >= 0.5 * count:
         return Kind.GREP
     if sum(1 for line in lines if _HIT_UNDER_PATH.match(line)) >= 0.5 * count and any(
@@ -226,6 +234,16 @@ def _by_lines(text: str, head: str) -> Kind:
     if headings >= 2 or marks >= 0.15:
         return Kind.MARKDOWN
     return Kind.PROSE
+
+
+def _minified(text: str) -> bool:
+    """Whether lines of code are so long that nobody wrote them."""
+    middle = len(text) // 2
+    sample = text[middle : middle + _SAMPLE_CHARS]
+    if (sample.count("\n") + 1) * _LONG_LINES > len(sample):
+        return False
+    marks = sample.count("{") + sample.count("}") + sample.count(";") + sample.count("(")
+    return marks >= 0.04 * len(sample) and sample.count(";") >= 0.005 * len(sample)
 
 
 def _in_braces(lines: list[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _PLACE = r"(?:[A-Za-z]:[\\/])?[^\s:()\[\]]+"
 _SEVERITY = r"(?:fatal |internal compiler )?(?:error|warning|warn|note|info|hint|help|remark|style|convention|refactor)"
@@ -17,13 +17,14 @@ _IN_LINE = re.compile(
 """`file:1:2: error: …`, `file(1,2): error TS1: …`, `file:1:2: E501 …`, `file.go:1:2: … (linter)`."""
 _BEHIND = re.compile(rf"\s*-->\s+(?P<place>{_PLACE}(?::\d+(?::\d+)?))\s*$")
 """The place under its message."""
-_UNDER = re.compile(r"\s+(?P<place>\d+:\d+)\s+(?P<severity>error|warning|info|✖|⚠|×)\s+(?P<message>\S.*)$")
-"""A finding under the path of its file."""
-_FILE = re.compile(r"(?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}$|/\S+$|\./\S+$")
-_CODE = re.compile(
-    r"(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|\b([A-Z]{1,6}\d{2,5})\b"
-    r"|[\[(]([\w./@-]+)[\])]$|\s{2,}([\w./@-]+)$"
+_UNDER = re.compile(
+    r"\s+(?P<place>\d+:\d+)\s+(?:(?P<severity>error|warning|info|✖|⚠|×)\s+(?P<message>\S.*)|(?P<rule>[A-Z]{1,6}\d{2,5} .*))$"
 )
+"""A finding under the path of its file."""
+_FILE = re.compile(r"((?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}|/\S+|\./\S+?):?$")
+_SYMBOL = re.compile(r"\s+symbol: +(\S.*)")
+_CODE = re.compile(r"(?:(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|(?:error |warning )?([A-Z]{1,6}\d{2,5})\b)")
+_NUMBERS = re.compile(r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$|:\[\d+,\d+\]$")
 _VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
 _FEWEST = 6
 _SHARE = 0.04
@@ -36,11 +37,13 @@ class Finding:
 
     Attributes:
         lines: positions of the lines that say it: its message, and its place where that has a line of its own.
-        place: file, line and column as the tool writes them.
+        file / place: where it was found; line and column as the tool writes them.
+        severity: `ERROR`, `WARNING` or `OTHER`.
         kind: what findings of one rule have in common.
     """
 
     lines: tuple[int, ...]
+    file: str
     place: str
     message: str
     severity: int
@@ -68,18 +71,19 @@ def read(lines: Sequence[str]) -> list[Finding]:
                 found.append(_finding((index - 1, index), behind["place"], lines[index - 1].strip(), ""))
             continue
         if not line[:1].isspace():
-            if _FILE.match(line):
-                path = line.strip()
+            if file := _FILE.match(line):
+                path = file[1]
             elif ":" in line[:_CONSIDERED] or "(" in line[:_CONSIDERED]:
                 whole = _IN_LINE.match(line[:_CONSIDERED])
                 if whole and whole["severity"] not in ("note", "info", "help", "hint"):
                     severity = whole["severity"] or whole["level"] or ""
                     found.append(_finding((index,), whole["place"], line[whole.start("message") :].strip(), severity))
-        elif path:
-            under = _UNDER.match(line[:_CONSIDERED])
-            if under:
-                message = line[under.start("message") :].strip()
-                found.append(_finding((index,), f"{path}:{under['place']}", message, under["severity"]))
+        elif path and (under := _UNDER.match(line[:_CONSIDERED])):
+            message = line[under.start("message" if under["message"] else "rule") :].strip()
+            found.append(_finding((index,), f"{path}:{under['place']}", message, under["severity"] or ""))
+        elif found and "symbol:" in line and (symbol := _SYMBOL.match(line)):
+            last = found[-1]
+            found[-1] = replace(last, lines=(*last.lines, index), message=f"{last.message}: {symbol[1]}")
     return found
 
 
@@ -92,6 +96,18 @@ def _finding(lines: tuple[int, ...], place: str, message: str, severity: str) ->
     rank = ERROR if said.startswith(("err", "fatal", "e:", "f:", "✖", "×")) or said == "e" else OTHER
     if said.startswith(("warn", "w:", "⚠")) or said == "w":
         rank = WARNING
-    code = _CODE.search(message)
-    name = next((part for part in code.groups() if part), "") if code else ""
-    return Finding(lines, place, message, rank, name or _VALUE.sub("", message))
+    numbers = _NUMBERS.search(place)
+    file = place[: numbers.start()] if numbers else place
+    return Finding(lines, file, place[len(file) :].lstrip(":"), message, rank, _rule(message))
+
+
+def _rule(message: str) -> str:
+    """The rule that a message is of: a code at its beginning, a name at its end, else what is left without values."""
+    code = _CODE.match(message)
+    if code:
+        return code[1] or code[2]
+    if message.endswith(("]", ")")):
+        name = message[max(message.rfind("["), message.rfind("(")) + 1 : -1]
+    else:
+        name = message[message.rfind("  ") + 2 :] if "  " in message else ""
+    return name if name and " " not in name else _VALUE.sub("", message)

@@ -1,28 +1,25 @@
-"""HTML to Markdown: a parser that forgives everything, and an iterative walk, so that no page is too deep."""
+"""HTML to Markdown: a parser that forgives everything, and a walk over what it makes of the page.
+
+The parser writes its tree down again as HTML without a fault: every element closed, every attribute quoted. That is
+read by its tags, piece by piece, so that a page takes no more memory than its Markdown and one piece's tree.
+"""
 
 from __future__ import annotations
 
 import re
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
+from actors.compressor.html_pieces import is_bearable, pieces
 from actors.compressor.pages import valid
 
 _MOST_CHARS = 8_000_000
-_DEEPEST = 500
-_PIECE = 500_000
-_STARTS = ("<h1", "<h2", "<h3", "<section", "<article", "<p>", "<p ", "<div")
-_WHOLE = (
-    ("<!--", "-->"),
-    *(
-        (f"<{name}", f"</{name}")
-        for name in ("script", "style", "template", "svg", "pre", "textarea", "table", "ul", "ol")
-    ),
-)
+_HELD = 2_000
+"""Parts of a page that are held before they are joined."""
+_TRIMMED = 8
+_CUT, _ON = "<!--a piece of the page ends-->", "<!--a piece of the page begins-->"
 _LINE, _BLOCK = "\x00l", "\x00b"
-_DROPPED = frozenset(
-    {"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head", "-comment", "!doctype"}
-)
+_DROPPED = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head"})
 _BLOCKS = frozenset(
     [
         "p",
@@ -50,12 +47,29 @@ _BLOCKS = frozenset(
     ]
 )
 _LINES = frozenset({"tr", "dt", "dd", "summary", "caption", "option", "thead", "tbody"})
+_TAKING = frozenset({"a", "pre", "td", "th", "tr", "strong", "b", "em", "i", "code", "tt", "del"})
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "tt": "`", "del": "~~"}
-_VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(10)}
+_KNOWN = frozenset({"a", "pre", "td", "th", "tr", "hr", "li", "img", *_BLOCKS, *_LINES, *_MARKS, *_HEADINGS})
+"""What becomes more than its text."""
+_VOID = frozenset([
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link",
+    "meta", "param", "source", "track", "wbr",
+])  # fmt: skip
+_ATTRIBUTE = r"\s[^\s>][^\s=>]*+=\"[^\"]*+\""
+_RAW = "script|style|xmp|iframe|noembed|noframes|plaintext"
+_TOKEN = re.compile(
+    rf"<(?:(?!(?:{_RAW})[\s>])(?:"
+    rf"tr(?:{_ATTRIBUTE})*+>((?:\s*+<t[dh](?:{_ATTRIBUTE})*+>[^<]*+</t[dh]>)++)\s*+</tr>"  # 1: a row of plain cells
+    rf"|([a-zA-Z][^\s>]*+)((?:{_ATTRIBUTE})*+)>(?:([^<]*+)</\2>)?"  # 2: name, 3: attributes, 4: text, where no more
+    r"|/([a-zA-Z][^\s>]*+)>)"  # 5: name of what ends
+    rf"|({_RAW})(?:{_ATTRIBUTE})*+>([^<]*+(?:<(?!/\6>)[^<]*+)*+)</\6>"  # 6: name, 7: text without markup
+    r"|(!--.*?-->)|[!?][^>]*+>)",  # 8: comment
+    re.S,
 )
-_SELF_CLOSING = _VOID | frozenset(["p", "li", "td", "th", "tr", "dt", "dd", "option", "colgroup", "thead", "tbody"])
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,15})")
+_ROW, _NAME, _BEGINS, _LEAF, _ENDS, _RAW_NAME, _RAW_TEXT, _COMMENT = range(1, 9)
+_CELL = re.compile(r">([^<]*+)</t[dh]>")
+_NAMED = re.compile(r"\s([^\s>][^\s=>]*+)=\"([^\"]*+)\"")
 _ANY_TAG = re.compile(r"<(?:!--[^\n]*?-->|[/!?a-zA-Z][^<>]*>)")
 _BULLET = re.compile(r" *(?:- |\d+\. |\|)")
 _SPACE = re.compile(r"[ \t\r\n\f]{2,}|[\t\r\n\f]")
@@ -65,148 +79,205 @@ _SPACE = re.compile(r"[ \t\r\n\f]{2,}|[\t\r\n\f]")
 def to_markdown(html: str) -> str:
     """The visible content of a page as Markdown: headings, lists, tables, fences and links, no scripts and styles.
 
-    Pages that are too big or nest too deep for the parser lose their tags only.
+    Pages that are too big for the parser, nest too deep or would multiply in it lose their tags only.
     """
     html = valid(html).replace("\x00", "\ufffd")
-    if len(html) > _MOST_CHARS or _depth(html) > _DEEPEST:
+    if len(html) > _MOST_CHARS or not is_bearable(html):
         return _ANY_TAG.sub(" ", html).strip()
+    html = html.replace(_CUT, "").replace(_ON, "")
     walk = _Walk()
-    start = 0
-    while start < len(html):
-        end = _boundary(html, start)
-        tree = LexborHTMLParser(html[start:end])
-        title = tree.css_first("title") if not start else None
+    end = 0
+    for piece in pieces(html):
+        end += len(piece)
+        tree = LexborHTMLParser(f"{walk.reopened()}{piece}{_CUT if end < len(html) else ''}")
+        title = tree.css_first("title") if not walk.out else None
         untitled = tree.css_first("h1") is None and html.find("<h1", end) < 0
         if title is not None and untitled and title.text().strip():
             walk.out += ["# ", _SPACE.sub(" ", title.text()).strip(), _BLOCK]
-        if tree.root is not None:
-            walk.run(tree.root)
-        walk.out.append(_BLOCK)
-        start = end
-    return _join(walk.out)
+        walk.run(tree.html or "")
+    return walk.made()
 
 
-def _boundary(html: str, start: int) -> int:
-    """Where a piece ends that can be parsed by itself, since a tree takes ten times the memory of its text: before a
-    block outside of what must stay together. The end of the page, where it is short or has no such place."""
-    end = start + _PIECE
-    while end + _PIECE < len(html):
-        for tag in _STARTS:
-            at = html.rfind(tag, end - _PIECE // 2, end)
-            if at > 0 and all(
-                html.rfind(opened, start, at) <= html.rfind(closed, start, at) for opened, closed in _WHOLE
-            ):
-                return at
-        end += _PIECE // 2
-    return len(html)
-
-
-def _depth(html: str) -> int:
-    """An upper bound of how deep elements nest: opened and not yet closed."""
-    depth = deepest = 0
-    for tag in _TAG.finditer(html):
-        close, name = tag.groups()
-        if close:
-            depth -= depth > 0
-        elif name.lower() not in _SELF_CLOSING:
-            depth += 1
-            deepest = max(deepest, depth)
-    return deepest
+def _plain(text: str) -> str:
+    """A text or the value of an attribute, as it was before it was written down."""
+    if "&" not in text:
+        return text
+    for name, sign in (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", "\xa0"), ("&quot;", '"'), ("&amp;", "&")):
+        text = text.replace(name, sign)
+    return text
 
 
 class _Walk:
-    """Depth first over the tree with a stack of its own; `out` collects text and breaks."""
+    """Tag by tag over a page; `out` collects text and breaks."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
         self.lists: list[int] = []  # per open list: 0 = bullets, else the next number
         self.preformatted = 0
         self.rows: list[int] = []  # per open table: rows written so far
+        self._open: list[tuple[str, int, str]] = []  # name, length of `out` before it, its attributes
+        self._taking = 0  # open elements that will take back what was written since
+        self._dropped, self._depth = "", 0  # the element that is being left out, and how often it is open
+        self._reopened: list[str] = []  # elements of the piece before, at the beginning of this one
+        self._joined = _Join()
 
-    def run(self, root: LexborNode) -> None:
-        stack: list[tuple[LexborNode, int]] = [(root, -1)]
-        while stack:
-            node, opened_at = stack.pop()
-            if opened_at >= 0:
-                self.leave(node, opened_at)
+    def made(self) -> str:
+        return self._joined.whole(self.out)
+
+    def reopened(self) -> str:
+        """What is still open behind the pieces so far, as the beginning of the next one."""
+        self._reopened = [name for name, _, _ in self._open] + [self._dropped] * self._depth
+        return "".join(f"<{name}>" for name in self._reopened) + _ON if self._reopened else ""
+
+    def run(self, html: str) -> None:
+        """Reads what the parser wrote of a piece."""
+        at = 0
+        out = self.out
+        for found in _TOKEN.finditer(html):
+            start, end = found.span()
+            if start > at and not self._dropped:
+                self.text(html[at:start])
+            at = end
+            what = found.lastindex
+            if what == _COMMENT and found[_COMMENT] == _CUT[1:]:
+                return
+            if (self._reopened or self._dropped) and self._passed(found):
                 continue
-            tag = node.tag or ""
-            if tag == "-text":
-                self.text(node.text_content or "")
-            elif tag not in _DROPPED:
-                stack.append((node, len(self.out)))
-                self.enter(node, tag)
-                child = node.last_child
-                while child is not None:
-                    stack.append((child, -1))
-                    child = child.prev
+            if what == _ENDS:
+                name = found[_ENDS]
+                if name in _KNOWN:
+                    self.close(name)
+            elif what == _LEAF:
+                self.leaf(found[_NAME], found[_BEGINS], found[_LEAF])
+            elif what == _BEGINS:
+                name = found[_NAME]
+                if name == "br":
+                    out.append("\n" if self.preformatted else _LINE)
+                elif name in _DROPPED:
+                    self._dropped, self._depth = name, 1
+                elif name in _KNOWN:
+                    if name not in _VOID:
+                        self._open.append((name, len(out), found[_BEGINS]))
+                        self._taking += name in _TAKING
+                    self.enter(name, found[_BEGINS])
+            elif what == _ROW:
+                self.row([f"| {' '.join(_plain(cell).split())} " for cell in _CELL.findall(found[_ROW])])
+            elif what == _RAW_TEXT and found[_RAW_NAME] not in _DROPPED:
+                out.append(self.words(found[_RAW_TEXT]))
+            if len(out) >= _HELD and not self._taking:
+                self._joined.add(out)
+                out.clear()
+        if at < len(html) and not self._dropped:
+            self.text(html[at:])
+
+    def _passed(self, found: re.Match[str]) -> bool:
+        """Whether a tag only repeats what is open already, or belongs to what is left out."""
+        what = found.lastindex
+        if self._reopened:
+            if what == _COMMENT and found[_COMMENT] == _ON[1:]:
+                self._reopened = []
+                return True
+            if what == _BEGINS and found[_NAME] == self._reopened[0]:
+                del self._reopened[0]
+                return True
+        if not self._dropped:
+            return False
+        if what in (_BEGINS, _ENDS) and self._dropped in found.group(_NAME, _ENDS):
+            self._depth += 1 if what == _BEGINS else -1
+            self._dropped = self._dropped if self._depth else ""
+        return True
+
+    def leaf(self, name: str, attributes: str, inside: str) -> None:
+        """An element that holds nothing but text."""
+        if name not in _KNOWN:
+            if inside and name not in _DROPPED:
+                self.text(inside)
+            return
+        if name in _MARKS and not self.preformatted:
+            self.out.append(_emphasised(_MARKS[name], self.words(_plain(inside))))
+            return
+        start = len(self.out)
+        self.enter(name, attributes)
+        if inside:
+            self.text(inside)
+        self.leave(name, start, attributes)
+
+    def close(self, name: str) -> None:
+        """An element ends, and what is still open in it."""
+        while self._open:
+            opened, start, attributes = self._open.pop()
+            self._taking -= opened in _TAKING
+            self.leave(opened, start, attributes)
+            if opened == name:
+                break
 
     def text(self, text: str) -> None:
-        if not self.preformatted and ("  " in text or not text.isprintable()):
-            text = _SPACE.sub(" ", text)
-        if text:
-            self.out.append(text)
+        words = self.words(_plain(text))
+        if words:
+            self.out.append(words)
 
-    def enter(self, node: LexborNode, tag: str) -> None:
-        if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
-            self.out += [_BLOCK, "#" * int(tag[1]) + " "]
-        elif tag == "pre":
-            self.out.append(_BLOCK)
-            self.preformatted += 1
-        elif tag in _MARKS and not self.preformatted:
-            self.out.append("")
-        elif tag == "br":
-            self.out.append("\n" if self.preformatted else _LINE)
-        elif tag == "hr":
-            self.out += [_BLOCK, "---", _BLOCK]
-        elif tag == "li":
-            self.out += [_LINE, self.bullet()]
-        elif tag == "img":
-            self.image(node)
+    def words(self, text: str) -> str:
+        """A text with its white space as a page shows it."""
+        if not self.preformatted and ("  " in text or not text.isprintable()):
+            return _SPACE.sub(" ", text)
+        return text
+
+    def enter(self, tag: str, attributes: str) -> None:
+        out = self.out
+        if tag in _MARKS:
+            return
+        if tag in _LINES:
+            out.append(_LINE)
         elif tag in _BLOCKS:
-            self.out.append(_LINE if tag in ("ul", "ol") and self.lists else _BLOCK)
+            out.append(_LINE if tag in ("ul", "ol") and self.lists else _BLOCK)
             if tag in ("ul", "ol"):
                 self.lists.append(1 if tag == "ol" else 0)
-            if tag == "table":
+            elif tag == "table":
                 self.rows.append(0)
-        elif tag in _LINES:
-            self.out.append(_LINE)
+        elif tag in _HEADINGS:
+            out += (_BLOCK, _HEADINGS[tag])
+        elif tag == "li":
+            out += (_LINE, self.bullet())
+        elif tag == "pre":
+            out.append(_BLOCK)
+            self.preformatted += 1
+        elif tag == "img":
+            self.image(attributes)
+        elif tag == "hr":
+            out += (_BLOCK, "---", _BLOCK)
 
-    def leave(self, node: LexborNode, opened_at: int) -> None:
-        tag = node.tag or ""
-        if tag in ("td", "th"):
+    def leave(self, tag: str, opened_at: int, attributes: str) -> None:
+        out = self.out
+        if tag in _MARKS:
+            if not self.preformatted:
+                out.append(_emphasised(_MARKS[tag], self.take(opened_at)))
+        elif tag in _BLOCKS or tag in _HEADINGS:
+            if tag in ("ul", "ol") and self.lists:
+                self.lists.pop()
+            elif tag == "table" and self.rows:
+                self.rows.pop()
+            out.append(_LINE if tag in ("ul", "ol") and self.lists else _BLOCK)
+        elif tag in ("td", "th"):
             self.cell(opened_at)
         elif tag == "tr":
-            self.row(opened_at)
-        elif tag == "a" and not self.preformatted:
-            self.link(node, opened_at)
+            parts = [part for part in out[opened_at:] if part not in (_LINE, _BLOCK) and part.strip()]
+            if parts and all(part.startswith("| ") for part in parts):
+                del out[opened_at:]
+                self.row(parts)
+        elif tag == "a":
+            if not self.preformatted:
+                self.link(attributes, opened_at)
         elif tag == "pre":
             self.preformatted -= 1
             words = self.take(opened_at).strip("\n ").rstrip()
             fence = "```" if "```" not in words else "~~~~"
-            self.out += [_BLOCK, f"{fence}\n{words}\n{fence}", _BLOCK] if words else []
-        elif tag in _MARKS and not self.preformatted:
-            inside = self.take(opened_at)
-            mark = _MARKS[tag]
-            self.out.append(
-                f"{mark}{inside.strip()}{mark} "
-                if inside.strip() and inside.endswith(" ")
-                else f"{mark}{inside}{mark}"
-                if inside.strip()
-                else inside
-            )
-        elif tag in _BLOCKS or (len(tag) == 2 and tag[0] == "h" and tag[1].isdigit()):
-            if tag in ("ul", "ol") and self.lists:
-                self.lists.pop()
-            if tag == "table" and self.rows:
-                self.rows.pop()
-            self.out.append(_LINE if tag in ("ul", "ol") and self.lists else _BLOCK)
+            out += (_BLOCK, f"{fence}\n{words}\n{fence}", _BLOCK) if words else ()
 
     def take(self, opened_at: int) -> str:
         """The text written since an element opened, on one line where it had breaks."""
-        parts = [" " if part in (_LINE, _BLOCK) else part for part in self.out[opened_at:]]
+        parts = self.out[opened_at:]
         del self.out[opened_at:]
-        return "".join(parts)
+        return "".join(parts).replace(_LINE, " ").replace(_BLOCK, " ")
 
     def cell(self, opened_at: int) -> None:
         """A cell of a data table; one that holds blocks belongs to a layout and stands as it is."""
@@ -215,11 +286,8 @@ class _Walk:
             return
         self.out.append(f"| {' '.join(self.take(opened_at).split())} ")
 
-    def row(self, opened_at: int) -> None:
-        cells = [part for part in self.out[opened_at:] if part not in (_LINE, _BLOCK) and part.strip()]
-        if not cells or not all(part.startswith("| ") for part in cells):
-            return
-        del self.out[opened_at:]
+    def row(self, cells: list[str]) -> None:
+        """A row of a data table, under a rule where it is the first one; nothing of one that is empty."""
         if any(len(part) > 3 for part in cells):
             self.out += [_LINE, "".join(cells) + "|", _LINE]
             if self.rows and not self.rows[-1]:
@@ -227,16 +295,15 @@ class _Walk:
             if self.rows:
                 self.rows[-1] += 1
 
-    def link(self, node: LexborNode, opened_at: int) -> None:
-        target = (node.attributes.get("href") or "").strip()
+    def link(self, attributes: str, opened_at: int) -> None:
+        target = _value(attributes, "href")
         if not target or target.startswith(("javascript:", "data:")):
             return
         text = self.take(opened_at).strip()
         self.out.append(f"[{text}]({target})" if text else "")
 
-    def image(self, node: LexborNode) -> None:
-        source = (node.attributes.get("src") or "").strip()
-        words = (node.attributes.get("alt") or "").strip()
+    def image(self, attributes: str) -> None:
+        source, words = _value(attributes, "src"), _value(attributes, "alt")
         if words or source:
             self.out.append(f"![{words}]({'' if source.startswith('data:') else source})")
 
@@ -248,23 +315,52 @@ class _Walk:
         return f"{indent}- "
 
 
-def _join(parts: list[str]) -> str:
+def _emphasised(mark: str, inside: str) -> str:
+    """Emphasis around what is not blank, a space at its end behind it."""
+    bare = inside.strip()
+    if not bare:
+        return inside
+    return f"{mark}{bare}{mark} " if inside[-1] == " " else f"{mark}{inside}{mark}"
+
+
+def _value(attributes: str, name: str) -> str:
+    """The value of an attribute; `""` where it has none."""
+    return _plain(dict(_NAMED.findall(attributes)).get(name, "")).strip()
+
+
+class _Join:
     """Text with breaks resolved: any run of them becomes one line end, or one blank line."""
-    out: list[str] = []
-    pending = ""
-    for part in parts:
-        if part in (_LINE, _BLOCK):
-            pending = _BLOCK if _BLOCK in (pending, part) else _LINE
-            continue
-        words = part.lstrip(" ") if pending and not _BULLET.match(part) else part
-        if (pending and not words) or (part == " " and out and out[-1].endswith((" ", "\n"))):
-            continue
-        if pending:
-            while out and not out[-1].strip(" "):
-                out.pop()
-            if out:
-                out[-1] = out[-1].rstrip(" ")
-                out.append("\n\n" if pending == _BLOCK else "\n")
-            pending = ""
-        out.append(words)
-    return "".join(out).strip()
+
+    def __init__(self) -> None:
+        self._done: list[str] = []
+        self._out: list[str] = []
+        self._pending = ""
+
+    def whole(self, parts: list[str]) -> str:
+        """All that was added and the last parts."""
+        self.add(parts)
+        return "".join([*self._done, *self._out]).strip()
+
+    def add(self, parts: list[str]) -> None:
+        """More parts of the page."""
+        out, pending = self._out, self._pending
+        for part in parts:
+            if part in (_LINE, _BLOCK):
+                pending = _BLOCK if _BLOCK in (pending, part) else _LINE
+                continue
+            words = part.lstrip(" ") if pending and not _BULLET.match(part) else part
+            if (pending and not words) or (part == " " and out and out[-1].endswith((" ", "\n"))):
+                continue
+            if pending:
+                while out and not out[-1].strip(" "):
+                    out.pop()
+                if out:
+                    out[-1] = out[-1].rstrip(" ")
+                    out.append("\n\n" if pending == _BLOCK else "\n")
+                pending = ""
+            out.append(words)
+        self._pending = pending
+        if len(out) >= _HELD:
+            # What may still be trimmed stands at the end.
+            self._done.append("".join(out[:-_TRIMMED]))
+            del out[:-_TRIMMED]

@@ -7,7 +7,8 @@ decoded. Text that nests deeper than the parser's recursion guard is treated as 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import msgspec
 
@@ -20,6 +21,8 @@ _ESCAPE = re.compile(
 )
 _FRAMES = 200
 """More than lie between here and whoever reads a part of a document."""
+_LAZY_FROM = 4_000
+"""Bytes from which an array of plain values is read lazily."""
 _REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
@@ -86,29 +89,71 @@ def lines(data: bytes) -> str:
     return b"\n".join(_array.decode(data)).decode()
 
 
-class Node:
-    """One JSON value as it stood, its parts read once and only when they are asked for."""
+class Node(msgspec.Struct, gc=False, eq=False):
+    """One JSON value as it stood, minified, its parts read once and only when they are asked for.
 
-    __slots__ = ("_items", "_members", "raw")
+    A document may have a million of them, in a tree without cycles: the collector need not look at any.
+    """
 
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        self._members: dict[str, Node] | None = None
-        self._items: list[Node] | None = None
+    raw: bytes
+    _parts: Any = None
 
     @property
     def members(self) -> dict[str, Node]:
         """The members of an object."""
-        if self._members is None:
-            self._members = {name: Node(bytes(value)) for name, value in _object.decode(self.raw).items()}
-        return self._members
+        if self._parts is None:
+            found: dict[str, Any] = _object.decode(self.raw)
+            for name, value in found.items():  # in place: a second table would double what a large object takes
+                found[name] = Node(bytes(value))
+            self._parts = found
+        parts: dict[str, Node] = self._parts
+        return parts
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> Sequence[Node]:
         """The items of an array."""
-        if self._items is None:
-            self._items = [Node(bytes(item)) for item in _array.decode(self.raw)]
-        return self._items
+        if self._parts is None:
+            if len(self.raw) >= _LAZY_FROM and _is_flat(self.raw):
+                self._parts = _Plain(self.raw[1:-1].split(b","))
+            else:
+                found: list[Any] = _array.decode(self.raw)
+                for at, item in enumerate(found):
+                    found[at] = Node(bytes(item))
+                self._parts = found
+        parts: Sequence[Node] = self._parts
+        return parts
+
+
+def _is_flat(raw: bytes) -> bool:
+    """Whether an array holds nothing but numbers and literals."""
+    return not any(raw.find(mark, 1) >= 0 for mark in (b'"', b"[", b"{"))
+
+
+class _Plain(Sequence[Node]):
+    """Plain values of a long array: of a hundred thousand numbers hardly any is ever looked at, so each becomes a node
+    when it is first asked for, and is the same one from then on."""
+
+    __slots__ = ("_nodes", "_raws")
+
+    def __init__(self, raws: list[bytes]) -> None:
+        self._raws = raws
+        self._nodes: dict[int, Node] = {}
+
+    def __len__(self) -> int:
+        return len(self._raws)
+
+    @overload
+    def __getitem__(self, at: int) -> Node: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Node]: ...
+    def __getitem__(self, at: int | slice) -> Node | list[Node]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self._raws)))]
+        raw = self._raws[at]
+        at = at if at >= 0 else at + len(self._raws)
+        if at not in self._nodes:
+            self._nodes[at] = Node(raw)
+        return self._nodes[at]
 
 
 def string(raw: bytes) -> str:

@@ -27,6 +27,8 @@ def _token(found: re.Match[str]) -> str:
     token = found[0]
     if token[0] in "'\"":
         inner = token[1:-1]
+        if "\\" not in inner and '"' not in inner and inner.isprintable():
+            return f'"{inner}"'
         return json.dumps(_ESCAPE.sub(_escape, inner) if "\\" in inner else inner, ensure_ascii=False)
     return _WORDS.get(token, "")
 

@@ -93,20 +93,36 @@ def split(text: str) -> Units:
 
 def merge_fences(units: Units) -> Units:
     """The same units with each closed fenced block as one, so that none is left open; long ones keep their head."""
+    openers = [at for at, line in enumerate(units.contents) if "```" in line or "~~~" in line]
+    if not openers:
+        return units
     merged = Units(units.text, total_lines=units.total_lines)
-    index = 0
-    while index < len(units):
-        last = _fence_end(units, index)
+    copied = 0
+    for index in openers:
+        last = _fence_end(units, index) if index >= copied else index
+        if last == index:
+            continue
+        _copy(units, merged, copied, index)
         stop = units.ends[last]
-        if last > index and stop - units.starts[index] > _LONGEST_FENCE:
+        if stop - units.starts[index] > _LONGEST_FENCE:
             merged.overrides[len(merged)] = _short_fence(units, index, last)
         merged.starts.append(units.starts[index])
         merged.ends.append(stop)
-        merged.contents.append(units.contents[index] if last == index else units.text[units.starts[index] : stop])
+        merged.contents.append(units.text[units.starts[index] : stop])
         merged.lines.append(units.lines[index])
         merged.last_lines.append(units.lines[last])
-        index = last + 1
+        copied = last + 1
+    _copy(units, merged, copied, len(units))
     return merged
+
+
+def _copy(units: Units, merged: Units, first: int, after: int) -> None:
+    """Appends units as they are."""
+    merged.starts += units.starts[first:after]
+    merged.ends += units.ends[first:after]
+    merged.contents += units.contents[first:after]
+    merged.lines += units.lines[first:after]
+    merged.last_lines += units.last_lines[first:after]
 
 
 def _fence_end(units: Units, index: int) -> int:

@@ -42,6 +42,8 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.1, 60.0
 """What a server may name, in seconds."""
 MAX_REOPENS = 3
 """Failures in a row after which a stream is given up; one that brings nothing new has failed."""
+QUICK_SECONDS = 1.0
+"""A subscription that is cut sooner says nothing of the server: something on the way lets none stand."""
 GOODBYE_SECONDS = 1.0
 DRAIN_SECONDS = 300.0
 
@@ -172,6 +174,7 @@ class HttpPeer(Rpc):
 
     async def _exchange(self, number: int, method: str, params: bytes | None) -> None:
         """POSTs a request and settles its future, whatever happens."""
+        began = time.monotonic()
         try:
             if self._opening is not None and not self._opening.done():
                 await asyncio.wait([self._opening])
@@ -183,8 +186,8 @@ class HttpPeer(Rpc):
             self._fail(number, NotSent(f"{self.name}: {reason}"))
         except httpx2.HTTPError as error:
             reason = transport_text(error, self._url)
-            if method == "subscriptions/listen":  # how the restart of a server without sessions shows
-                self._retire(reason)
+            if method == "subscriptions/listen" and time.monotonic() - began > QUICK_SECONDS:
+                self._retire(reason)  # how the restart of a server without sessions shows
             self._fail(number, PeerUnavailable(f"{self.name}: {reason}"))
         except OAuthFlowError as error:
             self._fail(number, RpcError(str(error)))

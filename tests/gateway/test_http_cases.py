@@ -141,3 +141,12 @@ async def test_headers_repeat_the_arguments_that_a_tool_wants_there(connect: Con
         await client.initialize()  # the other era knows nothing of it
         params = {"name": "both_shared__regional", "arguments": arguments}
         assert '"count": 3' in text(await client.post("tools/call", params))
+
+
+async def test_a_head_request_is_refused_and_not_left_open(connect: Connect, gateway: HttpGateway) -> None:
+    async with raw_client(gateway) as client:
+        await client.initialize()
+        answer = await client.http.head(client.url, headers=client.headers)
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == "GET, POST, DELETE"
+        assert (await client.post("ping")).status_code == 200

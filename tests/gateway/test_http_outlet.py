@@ -152,3 +152,10 @@ async def test_a_question_goes_where_somebody_reads() -> None:
     client.finish(b"2", b'"t"')
     assert "roots/list" in (await read(first))[0]
     assert "progress" in (await read(second))[0]
+
+
+async def test_an_event_that_was_never_sent_cannot_be_followed() -> None:
+    client = Client(Shelf())
+    client.standing.put(b'{"jsonrpc":"2.0","method":"notifications/message"}\n')
+    assert client.find("0-1") == (client.standing, 1)
+    assert client.find("0-2") is None

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from gateway.http_outlet import MAX_WAITING
 from tests.fixtures.home import Home
 from tests.fixtures.http_gateway import HttpGateway
 from tests.gateway.conftest import Connect
@@ -91,6 +92,19 @@ async def test_the_whole_of_a_stream_again(connect: Connect, gateway: HttpGatewa
                 assert stream.status_code == 410
         async with client_of(gateway) as other, resumed(other, first) as stream:
             assert stream.status_code == 410  # it is another's
+
+
+async def test_whoever_comes_back_too_late_is_told_what_it_has_missed(connect: Connect, gateway: HttpGateway) -> None:
+    await connect(ready=("progress__steps",))
+    async with client_of(gateway) as client, asyncio.timeout(2 * PATIENCE_SECONDS):
+        params = {"name": "progress__steps", "arguments": {"count": MAX_WAITING + 9}, "_meta": {"progressToken": "t"}}
+        answer = await client.post("tools/call", params, id_=5)
+        first = answer.text.partition("id: ")[2].partition("\n")[0]
+        async with resumed(client, first) as stream:
+            told, *rest = [data async for _, data in events(stream)]
+        assert (told["method"], told["params"]["level"]) == ("notifications/message", "warning")
+        assert told["params"]["data"].startswith("10 messages have been dropped")
+        assert (len(rest), rest[-1]["id"]) == (MAX_WAITING, 5)
 
 
 async def test_news_wait_for_the_client(home: Home) -> None:

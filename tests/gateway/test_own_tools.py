@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.upstream.exposure import OWN_TOOLS
 from gateway.tool_definitions import OPTIONAL
 from tests.bench.tokens import own_tools, tokens
+from tests.fixtures.home import Home
 from tests.gateway.conftest import Connect
 
 OWN = {
@@ -36,3 +37,14 @@ async def test_descriptions_are_the_servers_own_words(connect: Connect) -> None:
     tools = await (await connect(ready=("described__wordy",))).tools()
     assert tools["described__titled"]["description"] == "titled of the fixture"
     assert tools["fx__text"]["description"] == "Answers its text."
+
+
+async def test_a_tool_that_needs_the_catalogue_waits_for_it(home: Home) -> None:
+    """The first thing that a client asks may be about a tool that it knows from earlier."""
+    home.serve("echo")
+    client = await home.gateway()
+    await client.handshake()
+    about = await client.call("stm_proxy_describe_tool", {"name": "echo__text"})
+    assert "Answers its text." in about.text
+    report = {"server": "echo", "tool": "text", "missing": "line 400"}
+    assert "Recorded" in (await client.call("stm_compression_feedback", report)).text

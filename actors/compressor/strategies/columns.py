@@ -40,7 +40,11 @@ _NOTHING = (b"null", b'""')
 _HOLLOW = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
 _DISTINCT, _FEW_STATES = 0.7, 10
-_OPAQUE = 24
+_OPAQUE, _SHORT_KEY = 24, 18
+_CONTINUES = re.compile(
+    r"(?i)cursor$|(?:page|next|continuation)_?tokens?$|^(?:continue|marker|next|previous|scroll_?id|search_?after)$"
+    r"|next_?(?:page|link|marker|url)$"
+)
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\d')
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
@@ -89,6 +93,29 @@ def points(name: str) -> bool:
 def dated(found: Field) -> bool:
     """Whether the values are days or times."""
     return _DATE.match(found.first) is not None
+
+
+def continues(name: str) -> bool:
+    """Whether a member of this name is needed to read on where a page ends."""
+    return _CONTINUES.search(name) is not None
+
+
+def opaque(found: Field | None) -> bool:
+    """Whether a field is a key that says nothing to a person."""
+    return (
+        found is not None
+        and found.first[:1] == b'"'
+        and b" " not in found.first
+        and found.length > _SHORT_KEY * found.present
+        and len(found.values) >= _DISTINCT * found.present
+        and any(map(found.first.__contains__, b"0123456789"))
+        and not dated(found)
+    )
+
+
+def person(name: str) -> bool:
+    """Whether a member of this name is somebody who has to do with the record."""
+    return name.lower() in _PERSONS
 
 
 def entitles(found: Field) -> bool:
@@ -145,10 +172,10 @@ def inner_score(found: Field, total: int) -> int:
         return TEXT
     if points == PLAIN and dated(found):
         return PLAIN
-    words = found.first[:1] == b'"' and not any(map(found.first.__contains__, b"0123456789"))
-    if not words or points != PLAIN:
-        return 0
-    return PLAIN if distinct else STATE if len(found.values) <= _FEW_STATES else 0
+    few = len(found.values) <= _FEW_STATES and not distinct
+    if points != PLAIN or any(map(found.first.__contains__, b"0123456789")):
+        return PLAIN if points == PLAIN and few and found.first[:1] != b'"' else 0
+    return STATE if few else PLAIN if distinct and found.first[:1] == b'"' else 0
 
 
 def worth(name: str, raw: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 from actors.compressor import ranks
 from actors.compressor.budget import Budget, cost
@@ -18,6 +18,8 @@ _EACH = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 130, 210, 340)
 _ASKED_SHARE = 0.3
 _LONGEST = 240
 _MOST_SUMMARIES = 12
+_FIRST = "\n\n[the first lines as they stand:]\n"
+_FEWEST_LINES = 12
 
 
 def findings(task: Task) -> Draft | None:
@@ -67,7 +69,12 @@ def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) 
     parts = _filled(order, task.budget.minus(f"{asked}{foot}"))
     if not parts:
         return None
-    return Draft(f"{asked}{''.join(parts)}\n{foot}".rstrip(), f"{len(found)} findings of {len(order)} kinds")
+    text = f"{asked}{''.join(parts)}\n{foot}".rstrip()
+    left = task.soft.minus(text + _FIRST)
+    first = choose(units, [FILLER] * len(units), left, left, Gaps.SILENT).text
+    # A few lines more of the source only where they show a finding whole.
+    whole = f"{text}{_FIRST}{first}" if first.count("\n") >= _FEWEST_LINES else text
+    return Draft(whole, f"{len(found)} findings of {len(order)} kinds")
 
 
 def _filled(order: list[list[Finding]], room: Budget) -> list[str]:
@@ -90,33 +97,14 @@ def _filled(order: list[list[Finding]], room: Budget) -> list[str]:
 
 def _kind(found: list[Finding], count: int) -> str:
     """One kind of finding: each message once, behind it the places where it was found."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
+    places: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for finding in found[:count]:
-        places[finding.message].append(finding.place)
-    lines = [f"{message[:_LONGEST]}\n  {_joined(where)}" for message, where in places.items()]
+        places[finding.message][finding.file].append(finding.place)
+    lines = []
+    for message, files in places.items():
+        where = ", ".join(f"{file}:{' '.join(at)}" for file, at in files.items())
+        lines.append(f"{message[:_LONGEST]}\n  {where}")
     left = len(found) - count
     if left > 0:
-        files = Counter(_file(finding.place) for finding in found[count:])
-        lines.append(f"  and {left} like this in {len(files)} files")
+        lines.append(f"  and {left} like this in {len({finding.file for finding in found[count:]})} files")
     return "\n".join(lines) + "\n"
-
-
-def _joined(places: list[str]) -> str:
-    """The places, each file once."""
-    by_file: dict[str, list[str]] = {}
-    for place in places:
-        file = _file(place)
-        by_file.setdefault(file, []).append(place[len(file) :].lstrip(":"))
-    return ", ".join(f"{file}:{' '.join(rest)}" for file, rest in by_file.items())
-
-
-def _file(place: str) -> str:
-    return place.rstrip("0123456789:,()[]") if any(mark in place for mark in "([") else _without_numbers(place)
-
-
-def _without_numbers(place: str) -> str:
-    head, _, last = place.rpartition(":")
-    while head and last.isdecimal():
-        place = head
-        head, _, last = place.rpartition(":")
-    return place

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
-from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, worth
+from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, continues, person, worth
 from actors.compressor.strategies.leaves import document
 from actors.compressor.strategies.records import alarming
 from actors.compressor.strategies.series import far
@@ -118,7 +118,7 @@ class Fit:
         first, full = node.raw[:1], len(node.raw)
         rank = self._rank(name, node)
         if first == b'"':
-            least = min(full, _NAMED if rank <= STATED else _LEAST_TEXT)
+            least = full if rank == FIRST and continues(name) else min(full, _NAMED if rank <= STATED else _LEAST_TEXT)
         elif first in (b"{", b"["):
             least = min(full, _LEAST_PART)
         else:
@@ -129,12 +129,12 @@ class Fit:
         if node in self.answers:
             return ASKED
         raw = node.raw
-        if alarming(node):
+        if alarming(node) or (continues(name) and len(node.raw) > _LEAST_PART):
             return FIRST
         if len(raw) <= 4 and raw in (b"null", b'""', b"{}", b"[]"):
             return LAST
         if raw[:1] in (b"{", b"["):
-            return PART if len(raw) > _SMALL else PLAIN
+            return PLAIN if len(raw) <= _SMALL else LAST if person(name) else PART
         points = worth(name, raw)
         return {IDENTITY: FIRST, STATE: STATED, TEXT: TOLD}.get(points, LAST if points < 2 else PLAIN)
 
@@ -181,8 +181,9 @@ class Fit:
                 room -= more
         texts: dict[int, str] = {}
         waiting = sorted(shown, key=lambda member: (member.rank == LAST, member.full - member.least))
+        telling = sum(member.rank != LAST for member in waiting)
         for at, member in enumerate(waiting):
-            share = member.least + max(0, room // (len(waiting) - at))
+            share = member.least + max(0, room // ((telling if at < telling else len(waiting)) - at))
             text = self.render(member.node, share, depth + 1)
             texts[id(member)] = text
             room -= len(text) - member.least

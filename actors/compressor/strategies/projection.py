@@ -36,6 +36,8 @@ _MOST_ALARMS = 12
 _FIRST_ROWS, _SURE = 40, 0.7
 _ANSWER = 360
 """How much of a long text is shown around an answer, in code points."""
+_CONTINUED = 600
+"""What leads to the next page is of no use when it is cut."""
 _DOCUMENT = 84
 """Room for a text from which on the JSON in it is fitted, into twice as much: it says more than its head."""
 _SAME_FROM = 84
@@ -229,7 +231,8 @@ class Projection:
         for at, (name, value) in enumerate(kept):
             level = depth - 1 if at < rich else depth + 1
             quoted, identifies = self.known.name(name)
-            floor = self.rung.floor if identifies and self.rung.rows else 0
+            floor = _CONTINUED if value.raw[:1] == b'"' and fields.continues(name) else 0
+            floor = max(floor, self.rung.floor if identifies and self.rung.rows else 0)
             parts.append(f"{quoted}:{self.render(value, level, floor)}")
         if len(members) > len(kept):
             parts.append(f'"…":"+{len(members) - len(kept)} members"')
@@ -281,7 +284,7 @@ class Projection:
             [self.render(item, depth + 1) for item in items[: room - 1]], items, [*matches, len(items) - 1], depth
         )
 
-    def _sampled(self, head: list[str], items: list[Node], later: list[int], depth: int) -> str:
+    def _sampled(self, head: list[str], items: Sequence[Node], later: list[int], depth: int) -> str:
         parts, before = head, len(head) - 1
         for at in later:
             if at > before + 1:
@@ -437,7 +440,7 @@ class Projection:
         self._spend("".join(cells))
         return cells
 
-    def _matching(self, container: Node, nodes: list[Node]) -> list[int]:
+    def _matching(self, container: Node, nodes: Sequence[Node]) -> list[int]:
         """Positions of the parts of a container that answer the query, best first."""
         if not self.query:
             return []
@@ -445,7 +448,7 @@ class Projection:
             self.known.matches[container] = self._answers(nodes)
         return self.known.matches[container]
 
-    def _answers(self, nodes: list[Node]) -> list[int]:
+    def _answers(self, nodes: Sequence[Node]) -> list[int]:
         texts = [node.raw.decode() for node in nodes]
         starts, position = [], 0
         for text in texts:

@@ -10,7 +10,7 @@ import re2
 
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies import columns as fields
-from actors.compressor.strategies.columns import IDENTITY, PLAIN, TEXT, Field
+from actors.compressor.strategies.columns import IDENTITY, MINOR, PLAIN, TEXT, Field
 from actors.compressor.strategies.leaves import Path, at, leaves
 
 _ALARMS = frozenset(
@@ -115,6 +115,8 @@ def survey(records: list[Record]) -> Survey:
         if inner.total == total:
             odd |= inner.found
             paths |= {name: path for name, path in inner.paths.items() if name not in paths}
+    for name in [name for name, points in scores.items() if points == PLAIN and fields.opaque(found.get(name))][1:]:
+        scores[name] = MINOR  # one key to a record will do
     scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], *_order(pair[0]))))
     alarms = _alarms(records[:_MOST_READ])
     return Survey(scores, same, _outliers(sample, odd, paths), alarms, paths)
@@ -184,8 +186,8 @@ def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tu
             continue
         if fields.dated(own) and any(map(fields.dated, known)):
             continue
-        other = points == IDENTITY and kept and kept[0][1] == IDENTITY and _holder(kept[0][0]) != _holder(name)
-        kept.append((name, PLAIN if other else points))  # the name of something else says less
+        other = points == IDENTITY and "[0]" in name and kept and kept[0][1] == IDENTITY and "[0]" not in kept[0][0]
+        kept.append((name, MINOR if other else points))  # the name of one of its parts says less
         known.append(own)
         texts += points == TEXT
     return sorted(kept, key=lambda pair: -pair[1])
@@ -197,10 +199,6 @@ def _repeats(own: Field, other: Field) -> bool:
     return len(own.values) == len(other.values) and all(
         left == right or left[:-1] in right or right[:-1] in left for left, right in pairs
     )
-
-
-def _holder(name: str) -> str:
-    return name.rpartition(".")[0]
 
 
 def _begins(short: Field, long: Field) -> bool:

@@ -24,6 +24,7 @@ _LISTING = (
     Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR, cap=2000),
     Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN, cap=1600),
     Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN, cap=1300),
+    Rung(text=120, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.PLAIN, columns=4, cap=1000),
     Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT, cap=1000),
     Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=800),
     Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
@@ -76,8 +77,10 @@ _LISTING = (
 )
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""
-_TEXT_RUNG, _IDENTITY_RUNGS = 4, 11
+_TEXT_RUNG, _IDENTITY_RUNGS = 5, 12
 _MOST_OF, _FEWEST = 0.5, 4
+_FILLED, _WIDER = 0.8, 1.3
+"""A document that takes less of its room is tried in a wider one: parts do not always take what they are given."""
 _MEASURED, _MOST_TRIES = 20_000, 5
 """Code points that say how many tokens a document has, and rooms that are tried before one fits."""
 _ALL, _MORE_ROWS = 100_000, (1.35, 1.25, 1.16, 1.08)
@@ -242,12 +245,21 @@ class Drafts:
             room.tokens * len(whole) / max(1.0, cost(whole[:_MEASURED]) * len(whole) / len(whole[:_MEASURED])),
         )
         projection = Projection(_LISTING[0], self._query, self._known, math.inf)
+        best = ""
         for _ in range(_MOST_TRIES):
             text = projection.fitted(self._root, int(length))
             if room.fits(text):
-                return Draft(text, "long values and nested parts cut")
-            length = min(length, len(text)) * min(0.97 * room.tokens / cost(text), 0.97)
-        return None
+                if len(text) <= len(best):
+                    break
+                best = text
+                if len(text) >= _FILLED * min(room.chars, room.tokens * len(text) / cost(text)):
+                    break
+                length *= _WIDER
+            elif best:
+                break
+            else:
+                length = min(length, len(text)) * min(0.97 * room.tokens / cost(text), 0.97)
+        return Draft(best, "long values and nested parts cut") if best else None
 
     def of(self, rung: Rung) -> Draft | None:
         """The document on this rung; `None` where it does not fit the budget."""

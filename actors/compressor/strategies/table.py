@@ -21,7 +21,7 @@ _HEAD = 25
 _MOST_COUNTED = 6
 _ROWS_SHARE = 0.2
 """Of the soft target; like rows say little."""
-_COLUMNS_SHARE = 1.4
+_COLUMNS_SHARE = 1.3
 """Of the soft target, with the columns of all rows: they say more than rows do."""
 _MOST_COLUMNS = 4
 _LONGEST_NAME, _LONGEST_HEADER = 48, 40

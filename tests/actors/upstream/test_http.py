@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from actors.upstream import http_peer
 from actors.upstream.login import _Callback
 from actors.upstream.messages import (
     Authorize,
@@ -163,8 +164,12 @@ async def test_a_server_that_is_killed_under_load(pool: Pool) -> None:  # noqa: 
             assert await pool.text("sdk", "echo", {"text": "back"}) == "back"
 
 
-async def test_a_restart_is_noticed_while_nothing_is_asked(pool: Pool) -> None:  # noqa: F811
+async def test_a_restart_is_noticed_while_nothing_is_asked(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What the new process offers may be something else."""
+    monkeypatch.setattr(http_peer, "QUICK_SECONDS", 0.0)
     with serving("sdk", pool.place.home) as server:
         pool.configure(sdk=server.entry(reconnect_delay_seconds=0.05, max_reconnect_delay_seconds=0.2))
         async with running(pool):

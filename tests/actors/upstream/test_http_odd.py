@@ -245,7 +245,8 @@ async def test_answers_in_a_batch(pool: Pool) -> None:  # noqa: F811
             assert (await pool.state("raw")).junk_lines == 1
 
 
-async def test_a_subscription_that_ends_at_once_costs_no_call(pool: Pool) -> None:  # noqa: F811
+@pytest.mark.parametrize("cut", [False, True])
+async def test_a_subscription_that_ends_at_once_costs_no_call(pool: Pool, cut: bool) -> None:  # noqa: F811
     """What was missed meanwhile is looked for when it has begun again."""
     tools = ["read"]
 
@@ -258,7 +259,10 @@ async def test_a_subscription_that_ends_at_once_costs_no_call(pool: Pool) -> Non
         await exchange.result({"resultType": "complete", "tools": found})
 
     async def listen(exchange: Exchange) -> None:
-        await exchange.stream()
+        if cut:
+            await exchange.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\n: \n")
+        else:
+            await exchange.stream()
 
     async def read(exchange: Exchange) -> None:
         await exchange.text("read")

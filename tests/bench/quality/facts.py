@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ _SPACE = re.compile(r"\s+")
 _NEAR = 160
 _HINT_WORDS = 3
 _NAMED_WORDS = 6
+_PER_CLASS = 6
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,17 @@ def payload(kind: str, text: str, salient: Iterable[str], deep: Iterable[str]) -
     return Payload(kind, text, tuple(salient), tuple(deep))
 
 
-def pick(candidates: Iterable[str], text: str, count: int = 6) -> list[str]:
+def pick(candidates: Iterable[str], text: str, count: int = _PER_CLASS) -> list[str]:
     """Up to `count` candidates that stand once in the text, evenly spread."""
     unique = [each for each in dict.fromkeys(candidates) if len(each) >= 4 and text.count(each) == 1]
     if len(unique) <= count:
         return unique
     return [unique[int((at + 0.5) * len(unique) / count)] for at in range(count)]
+
+
+def leading(text: str, must: Sequence[str], others: Iterable[str] = ()) -> list[str]:
+    """Candidates that are facts in any case, and as many of the others, evenly spread, as there is room for."""
+    return [*must, *pick((each for each in others if each not in must), text, _PER_CLASS - len(must))]
 
 
 def hint(fact: str, text: str) -> str:

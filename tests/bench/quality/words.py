@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 
 NOUNS = [
     "invoice",
@@ -239,6 +240,12 @@ KANJI = [
 ]
 KANA = ("を", "に", "が", "は", "の", "と", "から", "まで")
 KANJI_ENDS = ("しました", "が必要です", "を確認中です", "は完了しています", "に失敗しました", "を変更します")
+HANZI = (
+    *("系统", "接口", "延迟", "订单", "部署", "日志", "用户", "认证", "缓存", "支付", "退款", "库存", "仓库", "通知"),
+    *("检索", "备份", "恢复", "设置", "网络", "数据", "监控", "日程", "报告", "会议", "客户", "合同", "物流", "故障"),
+    *("需要", "正在", "已经", "重新", "尚未", "确认", "更新", "检查", "完成", "取消"),
+)
+_SIGNS = string.ascii_letters + string.digits
 
 
 def noun(rng: random.Random) -> str:
@@ -273,6 +280,15 @@ def ident(rng: random.Random, length: int = 12) -> str:
     return f"{rng.getrandbits(4 * length):0{length}x}"
 
 
+def code(rng: random.Random, length: int = 8) -> str:
+    """Letters and digits without meaning, as short identifiers have them."""
+    return "".join(rng.choices(_SIGNS, k=length))
+
+
+def uuid(rng: random.Random) -> str:
+    return f"{ident(rng, 8)}-{ident(rng, 4)}-4{ident(rng, 3)}-a{ident(rng, 3)}-{ident(rng, 12)}"
+
+
 def snake(rng: random.Random) -> str:
     return f"{rng.choice(VERBS)}_{rng.choice(ADJECTIVES)}_{noun(rng)}"
 
@@ -291,6 +307,10 @@ def japanese(rng: random.Random) -> str:
     return (
         "".join(rng.choice(KANJI) + rng.choice(KANA) for _ in range(rng.randint(3, 7))) + rng.choice(KANJI_ENDS) + "。"
     )
+
+
+def chinese(rng: random.Random) -> str:
+    return "，".join("".join(rng.choices(HANZI, k=rng.randint(3, 5))) for _ in range(rng.randint(2, 3))) + "。"
 
 
 def stamp(rng: random.Random, at: int) -> str:

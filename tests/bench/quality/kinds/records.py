@@ -25,6 +25,10 @@ def compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+def indented(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
 def flat_users(rng: random.Random) -> Payload:
     """A flat listing, indented, as an SDK prints it."""
     rows = [

@@ -1,0 +1,1 @@
+"""Kinds that a stranger to the strategies thought of: what servers, tools and files answer with, imitated from a seed."""
