@@ -46,7 +46,7 @@ class LeftAlone(RpcError):
 
     code = "left_alone"
 
-    def __init__(self, message: str, *, seconds: int, trace_id: str = "") -> None:
+    def __init__(self, message: str, *, trace_id: str = "", seconds: int = 0) -> None:
         super().__init__(message, trace_id=trace_id)
         self.seconds = seconds
 

@@ -130,7 +130,7 @@ def _overview(found: Mapping[str, Row], dollars: float, price: float) -> list[tu
         ("tokens", f"{savings['original_tokens']:,} → {savings['delivered_tokens']:,}"
                    + (f" ({savings['memory_tokens']:,} of them memories)" if savings["memory_tokens"] else "")),
         ("saved", f"{savings['saved_tokens']:,} tokens ({_percent(savings['saved_ratio'])}), "
-                  f"${dollars:,.2f} at ${price:g} per million"),
+                  f"{_money(dollars)} at ${price:g} per million"),
         ("cache", f"{_percent(savings['cached'] / answered)} of the answers" if answered else "-"),
         ("latency", _latency(savings["latency_ms"])),
         ("our share", _latency(savings["own_ms"])),
@@ -183,6 +183,11 @@ def _upstreams(servers: list[Row]) -> str:
     ]
     headings = ("SLOWEST UPSTREAMS", "LIVE CALLS", "FAILED", "TIMEOUTS", "P50", "P95", "P99", "OF ALL WAITING")
     return table(headings, rows)
+
+
+def _money(dollars: float) -> str:
+    amount = f"${abs(dollars):,.2f}"
+    return f"-{amount}" if dollars < 0 and amount != "$0.00" else amount
 
 
 def _percent(ratio: float | None) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Iterable
+from functools import lru_cache
 
 _LOWER, _UPPER, _DIGIT = string.ascii_lowercase.encode(), string.ascii_uppercase.encode(), string.digits.encode()
 _MARKS = string.punctuation.encode()
@@ -48,6 +49,12 @@ _BEYOND: tuple[tuple[bytes, Iterable[int], float], ...] = (
     (b"f", range(0xF0, 0x100), 2.5),  # emoji, rare ideographs
 )
 """By the first byte of a character, which pays for all of it."""
+_CLASSES = bytes(
+    97 if byte in _LOWER else 65 if byte in _UPPER else 48 if byte in _DIGIT else 46 if byte in _MARKS else byte
+    for byte in range(256)
+)
+"""A translation of each letter, digit and mark to one of its kind, which changes no cost."""
+_LONGEST_LINE = 240
 _SCRIPTS = _classes(*((letter, members) for letter, members, _ in _BEYOND))
 _SAMPLED_FROM = 64_000
 _SAMPLES, _SAMPLE = 64, 512
@@ -63,6 +70,16 @@ def cost(text: str) -> float:
         sample = "".join(text[int(at * step) : int(at * step) + _SAMPLE] for at in range(_SAMPLES))
         return cost(sample) * len(text) / len(sample)
     data = text.encode("utf-8", "surrogatepass")
+    # Lines of one form cost the same, and texts of many lines have few forms.
+    return _cost(data.translate(_CLASSES)) if len(data) <= _LONGEST_LINE and text.isascii() else _costs(data)
+
+
+@lru_cache(maxsize=2_048)
+def _cost(form: bytes) -> float:
+    return _costs(form)
+
+
+def _costs(data: bytes) -> float:
     total = _SPACE_AT_END * (data.startswith(b" ") + data.endswith(b" "))
     if b"  " in data:
         # A run of spaces is hardly more than one token, however long.
@@ -77,7 +94,7 @@ def cost(text: str) -> float:
     total += _NUMBER * len(numbers.split()) + _FIGURE * numbers.count(b"0")
     total += _RUN * len(marks.split()) + _MARK * marks.count(b".")
     total += _SPACE * data.count(b" ") + _LINE * (data.count(b"\n") + data.count(b"\t") + data.count(b"\r"))
-    if not text.isascii():
+    if not data.isascii():
         scripts = data.translate(_SCRIPTS)
         total += sum(weight * scripts.count(letter) for letter, _, weight in _BEYOND)
     return total

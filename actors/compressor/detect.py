@@ -13,6 +13,7 @@ from actors.compressor.pyrepr import as_json
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
+_DEEP = " " * 40
 _UNEVEN = 0.618
 _FEWEST_MARKS = 0.02
 _MOST_PARSED = 4_000_000
@@ -220,7 +221,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.CONFIG
     # A star opens a line of a comment, but an item of a list where no comment opens.
     stars = () if "/*" in sample and any(line.lstrip().startswith("/*") for line in lines) else ("* ",)
-    code = sum(1 for line in lines if _CODE.match(line) and not line.lstrip().startswith(stars)) / count
+    some = lines[:: 1 + (count > _SAMPLE_LINES // 2)]
+    code = sum(1 for line in some if _CODE.match(line) and not line.lstrip().startswith(stars)) / len(some)
     if written_out(lines) and not (code >= 0.2 and _in_braces(lines)):
         return Kind.RECORDS
     headings = 0
@@ -341,4 +343,9 @@ def _sample(text: str) -> list[str]:
         # At uneven steps: the lines of records come round at even ones.
         step = (len(found) - half) / half
         found = found[:half] + [found[half + int((at + at * _UNEVEN % 1) * step)] for at in range(half)]
-    return [line[:500] for line in found]
+    return [_shallow(line[:500]) if line.startswith(_DEEP) else line[:500] for line in found]
+
+
+def _shallow(line: str) -> str:
+    """A line that is indented far, indented less: how far says nothing, and every pattern would walk through it."""
+    return _DEEP + line.lstrip(" ")

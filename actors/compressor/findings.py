@@ -18,14 +18,16 @@ _IN_LINE = re.compile(
 _BEHIND = re.compile(rf"\s*-->\s+(?P<place>{_PLACE}(?::\d+(?::\d+)?))\s*$")
 """The place under its message."""
 _UNDER = re.compile(
-    r"\s+(?P<place>\d+:\d+)\s+(?:(?P<severity>error|warning|info|✖|⚠|×)\s+(?P<message>\S.*)|(?P<rule>[A-Z]{1,6}\d{2,5} .*))$"
+    r"\s+(?P<place>\d+:\d+)\s+(?:(?P<severity>error|warning|info|✖|⚠|×)\s+(?P<message>\S.*)"
+    r"|(?P<rule>[A-Z]{1,6}\d{2,5} .*))$"
 )
 """A finding under the path of its file."""
 _FILE = re.compile(r"((?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}|/\S+|\./\S+?):?$")
 _SYMBOL = re.compile(r"\s+symbol: +(\S.*)")
 _CODE = re.compile(r"(?:(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|(?:error |warning )?([A-Z]{1,6}\d{2,5})\b)")
-_NUMBERS = re.compile(r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$|:\[\d+,\d+\]$")
 _VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
+_ENDS = (":", ")", "]")
+"""How the first word of a line ends that begins with a place."""
 _FEWEST = 6
 _SHARE = 0.04
 _CONSIDERED = 400
@@ -73,7 +75,7 @@ def read(lines: Sequence[str]) -> list[Finding]:
         if not line[:1].isspace():
             if file := _FILE.match(line):
                 path = file[1]
-            elif ":" in line[:_CONSIDERED] or "(" in line[:_CONSIDERED]:
+            elif (head := line[:_CONSIDERED].partition(" ")[0])[-1:] in _ENDS or (":" in head and head[-1:].isdigit()):
                 whole = _IN_LINE.match(line[:_CONSIDERED])
                 if whole and whole["severity"] not in ("note", "info", "help", "hint"):
                     severity = whole["severity"] or whole["level"] or ""
@@ -96,8 +98,7 @@ def _finding(lines: tuple[int, ...], place: str, message: str, severity: str) ->
     rank = ERROR if said.startswith(("err", "fatal", "e:", "f:", "✖", "×")) or said == "e" else OTHER
     if said.startswith(("warn", "w:", "⚠")) or said == "w":
         rank = WARNING
-    numbers = _NUMBERS.search(place)
-    file = place[: numbers.start()] if numbers else place
+    file = place[: place.rfind("(")] if place[-1:] == ")" else place.rstrip("0123456789,:[]")
     return Finding(lines, file, place[len(file) :].lstrip(":"), message, rank, _rule(message))
 
 

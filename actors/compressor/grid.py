@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
-from itertools import pairwise
+from itertools import islice
+from operator import ge, mul
 
 from actors.compressor.detect import delimiter, preamble, wide_cells
 
@@ -27,6 +28,10 @@ _RULE_START = " \t|+:=-"
 _SAMPLED = 200
 
 
+Measures = tuple[list[float], Sequence[int]]
+"""Numbers, and the positions they stand in."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table: its header, and of each row the line it stands in and its cells (as many as the header has)."""
@@ -39,13 +44,18 @@ class Grid:
     def columns(self) -> list[list[str]]:
         return [list(values) for values in zip(*self.rows, strict=True)]
 
+    @cached_property
+    def measures(self) -> list[Measures]:
+        """Of each column its numbers and the rows they stand in; none where hardly any value is one."""
+        return [_numbers(values) for values in self.columns]
+
 
 def read(lines: Sequence[str]) -> Grid | None:
     """The table that the lines are; `None` where they are none. Blank lines and rules are no rows."""
     kept = [
         at
         for at, line in enumerate(lines)
-        if line and not (line[0] in _RULE_START and (line.isspace() or _RULE.match(line)))
+        if line and not (line[0] in _RULE_START and (line.isspace() or (line[-1] in _RULE_START and _RULE.match(line))))
     ]
     kept = kept[preamble([lines[at] for at in kept[:_SAMPLED]]) :]
     if len(kept) < 4:
@@ -81,7 +91,7 @@ def _framed(lines: list[str]) -> list[list[str]] | None:
     """Cells between bars."""
     if "|" not in lines[0] or sum(1 for line in lines if "|" in line) < 0.9 * len(lines):
         return None
-    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    return [[*map(str.strip, line.strip().strip("|").split("|"))] for line in lines]
 
 
 def _aligned(lines: list[str]) -> list[list[str]] | None:
@@ -115,7 +125,7 @@ def odd(grid: Grid) -> list[int]:
     total = len(grid.rows)
     if total < 2 * _FEWEST_ROWS:
         return []
-    for values in grid.columns:
+    for values, measures in zip(grid.columns, grid.measures, strict=True):
         shapes = "\n".join(values).encode("utf-8", "replace").translate(None, b"0123456789").split(b"\n")
         counts = Counter(shapes)
         if 1 < len(counts) <= _MOST_SHAPES:
@@ -124,10 +134,9 @@ def odd(grid: Grid) -> list[int]:
             for at, shape in enumerate(shapes):
                 if shape in rare:
                     found[at] = min(found.get(at, total), rare[shape])
-        numbers = _numbers(values)
-        for at in _far(numbers):
+        for at in _far(*measures):
             found[at] = min(found.get(at, total), 1)
-        for place, at in enumerate(_largest(numbers)):
+        for place, at in enumerate(_largest(*measures)):
             found[at] = min(found.get(at, total), 2 + place)
     return sorted(found, key=lambda at: (found[at], at))[:_MOST_ODD]
 
@@ -135,48 +144,56 @@ def odd(grid: Grid) -> list[int]:
 def ranking(grid: Grid) -> bool:
     """Whether the rows go down by one of their measures, so that the first ones are what it is about."""
     return any(
-        len(numbers) == len(grid.rows) and numbers[0][0] > numbers[-1][0] and _falls([number for number, _ in numbers])
-        for numbers in map(_numbers, grid.columns)
+        len(numbers) == len(grid.rows) and numbers[0] > numbers[-1] and _falls(numbers) for numbers, _ in grid.measures
     )
 
 
 def _falls(numbers: list[float]) -> bool:
-    return all(before >= after for before, after in pairwise(numbers)) and len(set(numbers)) >= _FEWEST_STEPS
+    return all(map(ge, numbers, islice(numbers, 1, None))) and len(set(numbers)) >= _FEWEST_STEPS
 
 
-def _numbers(values: list[str]) -> list[tuple[float, int]]:
-    """The numbers of a column with their positions; none where hardly any value is one."""
+def _numbers(values: list[str]) -> Measures:
+    """The numbers of a column and their positions."""
     sample = values[:_SAMPLED]
-    if sum(1 for value in sample if _NUMBER.match(value)) < 0.9 * len(sample):
-        return []
-    plain = "".join(values).replace(".", "")
     places: Sequence[int] = range(len(values))
-    if plain.isascii() and plain.isdecimal() and all(values):
+    if _are_plain(sample) and _are_plain(values):
         numbers = _floats(values)
+    elif sum(1 for value in sample if _NUMBER.match(value)) < 0.9 * len(sample):
+        return [], []
     else:
         places = [at for at in places if _NUMBER.match(values[at])]
         numbers = _floats([values[at].replace(",", "").rstrip("%") for at in places])
-    return [*zip(numbers, places, strict=True)] if numbers and len(numbers) >= 0.9 * len(values) else []
+    return (numbers, places) if len(numbers) >= 0.9 * len(values) else ([], [])
 
 
-def _far(numbers: list[tuple[float, int]]) -> list[int]:
+def _are_plain(values: list[str]) -> bool:
+    """Whether all are digits and points, which is quicker to see of all together."""
+    joined = "".join(values)
+    return joined.isascii() and joined.replace(".", "").isdecimal() and all(values)
+
+
+def _far(numbers: list[float], places: Sequence[int]) -> list[int]:
     """Positions of numbers far from the others of their column."""
     if not numbers:
         return []
-    mean = sum([number for number, _ in numbers]) / len(numbers)
+    mean = sum(numbers) / len(numbers)
+    beside = [number - mean for number in numbers]
     # A product may be infinite where a power of so large a number is an error.
-    far = _FAR * (sum([(number - mean) * (number - mean) for number, _ in numbers]) / len(numbers)) ** 0.5
-    if not far or max(max(numbers)[0] - mean, mean - min(numbers)[0]) <= far:
+    far = _FAR * (sum(map(mul, beside, beside)) / len(numbers)) ** 0.5
+    if not far or (max(beside) <= far and -min(beside) <= far):
         return []
-    return [at for number, at in numbers if abs(number - mean) > far][:3]
+    return [at for at, distance in zip(places, beside, strict=True) if abs(distance) > far][:3]
 
 
-def _largest(numbers: list[tuple[float, int]]) -> list[int]:
+def _largest(numbers: list[float], places: Sequence[int]) -> list[int]:
     """Positions of the largest numbers of a column in which most are small."""
-    if not numbers or min(numbers)[0] < 0:
+    if not numbers or min(numbers) < 0 or max(numbers) <= _LARGE * min(numbers):
         return []
-    usual = sorted(numbers)[len(numbers) // 2][0]
-    return [at for number, at in nlargest(_MOST_LARGEST, numbers) if number > _LARGE * usual > 0]
+    usual = sorted(numbers)[len(numbers) // 2]
+    if not 0 < _LARGE * usual < max(numbers):
+        return []
+    largest = nlargest(_MOST_LARGEST, zip(numbers, places, strict=True))
+    return [at for number, at in largest if number > _LARGE * usual]
 
 
 def _floats(values: list[str]) -> list[float]:

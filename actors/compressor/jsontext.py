@@ -23,6 +23,9 @@ _FRAMES = 200
 """More than lie between here and whoever reads a part of a document."""
 _LAZY_FROM = 4_000
 """Bytes from which an array of plain values is read lazily."""
+_NESTED = (b'"{\\', b'"[{', b'"[\\')
+_LARGEST, _MOST_NESTED = 60_000, 400
+"""Bytes of JSON in a string that is read, and brackets in it: it is read from below, without a test of its depth."""
 _REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
@@ -122,6 +125,22 @@ class Node(msgspec.Struct, gc=False, eq=False):
                 self._parts = found
         parts: Sequence[Node] = self._parts
         return parts
+
+    @property
+    def document(self) -> Node | None:
+        """The JSON object or array that a string holds; `None` where it holds none, or a large or deep one."""
+        raw = self.raw
+        if raw[:3] not in _NESTED or len(raw) > _LARGEST or raw.count(b"{") + raw.count(b"[") > _MOST_NESTED:
+            return None
+        if self._parts is None:
+            data = string(raw).encode("utf-8", "replace")
+            try:
+                _raw.decode(data)
+                self._parts = Node(msgspec.json.format(data, indent=-1))
+            except _REFUSED:
+                self._parts = ()
+        found: Node | None = self._parts or None
+        return found
 
 
 def _is_flat(raw: bytes) -> bool:

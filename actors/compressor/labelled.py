@@ -16,13 +16,12 @@ from actors.compressor.units import Units
 
 _LABEL = re.compile(
     r"\s*(?:[-*>|]\s+)?(?:"
-    r"<(?P<tag>[A-Za-z][\w:.-]{0,60})(?P<attributes>\s[^>]*)?>"
+    r"<(?P<tag>[A-Za-z][\w:.-]{0,60})(?P<attributes>\s[^>]{0,400})?>"
     r"|(?P<role>[a-z]{2,20}) (?=\"|\[)"
     r"|\\(?P<command>[A-Za-z]{2,20})\*?(?=[{\[])"
     r"|(?![0-9a-fA-F]{2}:)[\"']?(?P<key>[A-Za-z_/.$@][\w ./()$@-]{0,47}?)[\"']?(?:;[^:\n]{0,60})?\s*(?::(?!//)|=(?!=))"
     r")\s*"
 )
-_CLOSING = re.compile(r"</[A-Za-z][\w:.-]{0,60}>\s*$|[\s,;]+$")
 _NAMES = (
     "title", "name", "subject", "summary", "package", "headline", "label", "heading", "section", "subsection",
     "chapter", "fn", "cn", "dn", "symbol", "filename", "file", "path", "artifactid", "link", "test", "testcase",
@@ -142,11 +141,12 @@ def _read(line: str) -> tuple[str, str]:
     if match is None:
         return "", line.strip()
     label = match["tag"] or match["role"] or match["command"] or match["key"]
-    value = _CLOSING.sub("", line[match.end() :])
+    value = line[match.end() :].rstrip(" \t\r,;")
     if match["role"]:
         value = value.partition(" [")[0]
-    elif match["attributes"]:
-        value = f"{match['attributes'].strip()} {value}"
+    elif match["tag"]:
+        value = value[: value.rfind("</")] if value.endswith(">") and "</" in value else value
+        value = f"{match['attributes'].strip()} {value}" if match["attributes"] else value
     return label.lower(), value
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import compress, islice
+from operator import lt, sub
 
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
@@ -27,6 +29,7 @@ _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|id|title|kind|host|hostname|service|resource|namespace)[\"']?\s*[:=]\s*\S", re.I
 )
+_COMMENTS = frozenset("#;/")
 _NAMES = frozenset("-\"'nNiItTkKhHsSrR")
 """How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
@@ -35,6 +38,8 @@ _TITLE = re.compile(
     r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
 _RULES = tuple(mark * 3 for mark in "=-~^*+#\"'`")
+_TITLED = frozenset("cpsa")
+"""Small letters that a line begins with which may match `_TITLE`."""
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
@@ -55,26 +60,30 @@ def settings(units: Units) -> list[int]:
     found = [FILLER] * len(units)
     lines = units.contents
     bare = [line.lstrip() for line in lines]
-    depths = [_depth(line, words) for line, words in zip(lines, bare, strict=True)]
+    depths = [len(line) - len(words) for line, words in zip(lines, bare, strict=True)]
+    if "\t" in units.text:
+        depths = [_columns(line, spaces) for line, spaces in zip(lines, depths, strict=True)]
     times = Counter(bare)
     shallow = min((words.count(".") for words in bare if words[:1] == "[" and _SECTION.match(words)), default=0)
+    deeper = [*map(lt, depths, islice(depths, 1, None)), False]
+    apart = _apart(units)
     for index, words in enumerate(bare):
-        own, depth, first = times[words] <= _FEW, depths[index], words[:1]
+        depth, first = depths[index], words[:1]
         if first == "[" and _SECTION.match(words):
             found[index] = SALIENT + 1 if words.count(".") <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
-            found[index] = SALIENT if own else USEFUL
+            found[index] = SALIENT if times[words] <= _FEW else USEFUL
         elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
             found[index] = USEFUL  # the comment above has named it
-        elif index + 1 < len(lines) and depths[index + 1] > depth:
+        elif deeper[index]:
             # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
-            hangs = _first(units, index) or (index > 0 and depths[index - 1] < depth)
+            hangs = apart[index] or (index > 0 and depths[index - 1] < depth)
             opens = SALIENT + 1 if depth <= 4 or hangs else USEFUL
             option = first == "-" and words[1:2] not in ("", " ")
-            found[index] = (MUST if option and opens > SALIENT else opens) if own else NOISE + 1
-        elif own and depth <= 4 and _first(units, index) and not _opens(lines, index) and len(lines[index]) <= 200:
+            found[index] = (MUST if option and opens > SALIENT else opens) if times[words] <= _FEW else NOISE + 1
+        elif apart[index] and depth <= 4 and times[words] <= _FEW and _stands(lines, index):
             found[index] = SALIENT
-        elif first in ("#", ";", "/") and _COMMENT.match(words):
+        elif first in _COMMENTS and _COMMENT.match(words):
             found[index] = NOISE + 1
     for index, rank in trouble(units).items():
         found[index] = max(found[index], rank)
@@ -86,15 +95,14 @@ def settings(units: Units) -> list[int]:
     return ranks.ends(found, 2, 2)
 
 
-def _depth(line: str, bare: str) -> int:
-    """Columns before the first word."""
-    spaces = len(line) - len(bare)
+def _columns(line: str, spaces: int) -> int:
+    """Columns of so much white space."""
     return len(line[:spaces].expandtabs()) if "\t" in line[:spaces] else spaces
 
 
 def _said_in_comments(lines: list[str], found: list[int]) -> None:
     """In settings that are mostly comments, what is set matters, and comments only fill."""
-    comments = [_COMMENT.match(line) is not None for line in lines]
+    comments = [line[:1] in _COMMENTS and _COMMENT.match(line) is not None for line in lines]
     if not _MOSTLY_COMMENTS * len(lines) <= sum(comments) < len(lines):
         return
     for index, comment in enumerate(comments):
@@ -108,10 +116,11 @@ def prose(units: Units) -> list[int]:
     found = [FILLER] * len(units)
     for index, rank in trouble(units).items():
         found[index] = min(rank, SALIENT)
-    for index in range(1, len(units)):
-        if found[index] == FILLER and _first(units, index):
+    apart = _apart(units)
+    for index in compress(range(len(units)), apart):
+        if found[index] == FILLER:
             found[index] = FILLER + 1
-    titles = [index for index in range(len(units)) if _title(units, index)]
+    titles = _titles(units, apart)
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
@@ -126,9 +135,9 @@ def underlined(units: Units) -> dict[int, int]:
     """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
     levels: dict[str, int] = {}
     found: dict[int, int] = {}
-    for index in range(1, len(units)):
+    for index in [at for at, line in enumerate(units.contents) if line.startswith(_RULES)]:
         rule = units.contents[index]
-        if not rule.startswith(_RULES) or set(rule) != {rule[0]}:
+        if not index or set(rule) != {rule[0]}:
             continue
         above = units.contents[index - 1]
         if units.lines[index] - units.lines[index - 1] == 1 and 2 < len(above) <= len(rule) + 3 and above[0].isalnum():
@@ -142,22 +151,28 @@ def cues(units: Units) -> list[int]:
     return found if len(found) <= max(_MOST_CUES, len(units) // 20) else []
 
 
-def _opens(lines: list[str], index: int) -> bool:
-    """Whether a line is the comment of a section head, which says more."""
-    return index + 1 < len(lines) and "[" in lines[index + 1] and _SECTION.match(lines[index + 1]) is not None
+def _stands(lines: list[str], index: int) -> bool:
+    """Whether a line is not too long to be a name, and not the comment of a section head, which says more."""
+    after = lines[index + 1] if index + 1 < len(lines) else ""
+    return len(lines[index]) <= 200 and not ("[" in after and _SECTION.match(after))
 
 
-def _first(units: Units, index: int) -> bool:
-    """Whether a blank line stands before the unit."""
-    return index > 0 and units.lines[index] - units.last_lines[index - 1] > 1
+def _apart(units: Units) -> list[bool]:
+    """For each unit, whether a blank line stands before it; one more for the end of the text, which is like one."""
+    gaps = map(sub, islice(units.lines, 1, None), units.last_lines)
+    return [False, *map((1).__lt__, gaps), True] if units.lines else [True]
 
 
-def _title(units: Units, index: int) -> bool:
-    """A short line that looks like a title, or that stands alone without ending a sentence."""
-    if units.ends[index] - units.starts[index] > _LONGEST_TITLE * 2:
-        return False
-    line = units.contents[index].strip()
-    if _TITLE.match(line):
-        return True
-    alone = (index == 0 or _first(units, index)) and (index + 1 == len(units) or _first(units, index + 1))
-    return alone and len(line) <= _LONGEST_TITLE and not line.endswith(_SENTENCE_END)
+def _titles(units: Units, apart: list[bool]) -> list[int]:
+    """Short lines that look like titles, or that stand alone without ending a sentence."""
+    found = []
+    for index, unit in enumerate(units.contents):
+        if len(unit) > _LONGEST_TITLE * 2:
+            continue
+        alone = (apart[index] or not index) and apart[index + 1]
+        if not alone and unit[:1].islower() and unit[0] not in _TITLED:
+            continue
+        line = unit.strip()
+        if (alone and len(line) <= _LONGEST_TITLE and not line.endswith(_SENTENCE_END)) or _TITLE.match(line):
+            found.append(index)
+    return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache, partial
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import re2
 
@@ -45,33 +46,59 @@ _SUMMARY = re.compile(
     r"|BUILD (?:FAILED|SUCCESS)|test result:|^Plan: |^\(\d+ rows?\)"
     r"|\b\d+ (?:rows? in set|problems?|vulnerabilities|matches)\b"
 )
-_SUMMARY_WORDS = (
-    "===", "___", " passed", " failed", " test", "tests", " error", " warning",
-    " skipped", "plan: ", " row", "problem", "vulnerabilit", " matches", "total", "ran ", "finished",
-    "result", "summary", "build", "fail", "ok ", "pass", "# ",
-)  # fmt: skip
+_LIKE_SUMMARY = re2.compile(
+    rb"(?m)^(?:=+ |_{3,} |Test|Total|TOTAL|Ran|Finished|Result|Summary|Build|FAIL|ERROR |PASS|ok[^0-9A-Za-z_]|# [tpf]"
+    rb"|Plan: |\([0-9?])|[0-9?] (?:passed|failed|test|error|warning|skipped|row|problem|vulnerabilit|matches)"
+    rb"|BUILD (?:FAILED|SUCCESS)|test result:"
+)
+"""What `_SUMMARY` finds and a little more, in one pass over a whole text: `^` is the beginning of any line there."""
 _LEVEL = re.compile(r"\b(?:FATAL|ERROR|FAILED|CRITICAL)\b")
 _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
-_FEW_ALARMS, _MOST_ALARMS = 8, 0.04
-"""Units with a word of trouble up to which it stands out: so many, and this share of all."""
+_JUDGED = 6
+"""Lines of one statement that are looked at before the next ones are taken to be alike."""
 
 
-def alarms(units: Units, shapes: list[bytes]) -> dict[int, int]:
-    """Units with a word of trouble: severe ones as `MUST`, warnings and mentions lower; lines of one shape alike."""
+def alarms(units: Units, shapes: list[bytes], written: Sequence[str] = ()) -> dict[int, int]:
+    """Units with a word of trouble: severe ones as `MUST`, warnings and mentions lower; lines of one shape alike.
+
+    Args:
+        written: the statement of each unit, where these are known.
+    """
     found: dict[int, int] = {}
     known: dict[bytes, int] = {}
+    settled = _Settled(written)
     for unit in holding(units, _ALARMS):
         shape, line = shapes[unit], units.contents[unit]
         # Of an exit code the number decides, and a shape has no numbers.
         rank = known.get(shape) if "exit" not in line else None
         if rank is None:
-            rank = known[shape] = _alarm(line)
+            # Of `error=…` the value decides, and a statement has no values.
+            rank = settled.judge(unit, line, _alarm) if "=" not in line else _alarm(line)
+            known[shape] = rank
         if rank:
             found[unit] = rank
     return found
+
+
+class _Settled:
+    """Judges the first lines of each statement; where these are alike, all others are taken to be so too."""
+
+    def __init__(self, written: Sequence[str]) -> None:
+        self._written = written
+        self._known: dict[str, list[int]] = {}
+
+    def judge(self, unit: int, line: str, judge: Callable[[str], int]) -> int:
+        if not self._written:
+            return judge(line)
+        before = self._known.setdefault(self._written[unit], [])
+        if len(before) >= _JUDGED and len(set(before)) == 1:
+            return before[0]
+        rank = judge(line)
+        before.append(rank)
+        return rank
 
 
 def _alarm(line: str) -> int:
@@ -88,10 +115,13 @@ def _alarm(line: str) -> int:
 
 def summaries(units: Units) -> list[int]:
     """Units that sum up a run: test counts, build results, section rules of a report."""
-    return [
-        unit for unit in holding(units, _SUMMARY_WORDS)
-        if _SUMMARY.search(units.contents[unit][:220]) and not _QUIET.search(units.contents[unit][:100])
-    ]  # fmt: skip
+    likely = sorted(_visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY))
+    return [unit for unit in likely if sums_up(units.contents[unit][:220])]
+
+
+def sums_up(line: str) -> bool:
+    """Whether a line sums up a run."""
+    return _SUMMARY.search(line) is not None and not _QUIET.search(line[:100])
 
 
 def holding(units: Units, words: tuple[str, ...]) -> list[int]:
@@ -99,25 +129,29 @@ def holding(units: Units, words: tuple[str, ...]) -> list[int]:
     few meet a regular expression."""
     folded = fold(units.text)
     pattern, beyond = _automaton(words)
-    found: set[int] = set()
-
-    def visit(find: Callable[[int], int]) -> None:
-        at = find(0)
+    found = _visited(units, folded.encode("ascii", "replace"), pattern)
+    for word in beyond if not folded.isascii() else ():
+        at = folded.find(word)
         while at >= 0:
             unit = units.at(at)
             found.add(unit)
-            at = find(max(units.starts[unit + 1], at + 1)) if unit + 1 < len(units) else -1
-
-    data = folded.encode("ascii", "replace")  # one byte for each code point
-
-    def next_word(start: int) -> int:
-        match = pattern.search(data, start)
-        return match.start() if match else -1
-
-    visit(next_word)
-    for word in beyond if not folded.isascii() else ():
-        visit(partial(folded.find, word))
+            at = folded.find(word, max(units.starts[unit + 1], at + 1)) if unit + 1 < len(units) else -1
     return sorted(found)
+
+
+def _visited(units: Units, data: bytes, pattern: re2._Regexp) -> set[int]:
+    """Units that a pattern matches in; `data` is the text with one byte for each code point."""
+    found: set[int] = set()
+    starts = units.starts
+    match = pattern.search(data) if starts else None
+    while match is not None:
+        at = match.start()
+        after = bisect_right(starts, at)
+        found.add(max(0, after - 1))
+        if after >= len(starts):
+            break
+        match = pattern.search(data, max(starts[after], at + 1))
+    return found
 
 
 @cache

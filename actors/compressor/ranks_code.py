@@ -16,11 +16,13 @@ _FIRST_WORD = re.compile(r"\W*(\w+)")
 _HEAD = re.compile(r"\s*[\w:<>~&*,.\[\] ]*[\w~>=*+\]/-]\s?\(")
 _BEFORE = re.compile(r"\s*(?:[\w:<>&*,. \[\]]{1,60}|template ?<.*>|#\[.*\]|@\w.*)")
 _SUFFIX = re.compile(r"\s*(?:[A-Z_]+(?:\(|$)|noexcept|throws?\b|where\b|requires\b|const\b)")
-_OUTER = re.compile(
-    r"(?:import |from |#include|use |using |require|[A-Z][A-Z0-9_]+\s*[:=]|__\w+__|\w+ = |const |let |var |static "
-    r"|#define |readonly |declare |\$\w+ = )"
-)
-_MEMBER = re.compile(r"(?:(?:public|private|protected|static|final|readonly|const)\b|case [A-Z])[^(]*[;,=]")
+_OUTERS = (
+    "import ", "from ", "#include", "#define ", "use ", "using ", "require", "const ", "let ", "var ", "static ",
+    "readonly ", "declare ",
+)  # fmt: skip
+_OUTER = re.compile(r"[A-Z][A-Z0-9_]+\s*[:=]|[$\w]\w* = ")
+_MEMBERS = ("public ", "private ", "protected ", "static ", "final ", "readonly ", "case ")
+_MEMBER = re.compile(r"(?!case [^A-Z])[^(]*[;,=]")
 _DOC = re.compile(r'(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
 _COMMENTS = ("//", "#", "*", "/*", "--", "<!--", ";", "%", "!", "'")
 _COMMENT = re.compile(r"(?://|#(?![\w\[!])|#!|\*|/\*|--|<!--|;|%|! |' )")
@@ -51,10 +53,13 @@ def code(units: Units) -> list[int]:
     ranks = [NOISE if inside else NOISE + 1 for inside in comment]
     for index, words in enumerate(bare):
         if not comment[index]:
-            if words is lines[index] or len(words) == len(lines[index]):
-                if _OUTER.match(words):
-                    ranks[index] = FILLER + 1
-            elif _MEMBER.match(words):
+            # A literal prefix is looked at first: most lines have none, and a regular expression takes longer.
+            kept = (
+                words.startswith(_MEMBERS) and _MEMBER.match(words)
+                if words is not lines[index]
+                else words.startswith(_OUTERS) or _OUTER.match(words)
+            )
+            if kept:
                 ranks[index] = FILLER + 1
     starts = [units.at(match.start()) for form in DECLARED for match in form.finditer(data)]
     if b"#include" in data or b"#define" in data or b"#if" in data:
@@ -76,7 +81,7 @@ def narrow(units: Units, wanted: Sequence[int], budget: Budget) -> dict[int, str
     for width in _WIDTHS:
         found = {index: _cut(units.contents[index], width) for index in wanted if units.length(index) > width}
         texts = [found.get(index) or units.contents[index] + "\n" for index in wanted]
-        if sum(map(len, texts)) <= budget.chars and sum(map(cost, texts)) <= budget.tokens:
+        if sum(map(len, texts)) <= budget.chars and cost("".join(texts)) <= budget.tokens:
             break
     return found
 
@@ -168,6 +173,7 @@ def _chapters(units: Units, bare: list[str], comment: list[bool], ranks: list[in
         if comment[index]
         and times[bare[index]] <= _MOST_ALIKE
         and _COMMENT.match(bare[index])
+        and (index + 1 == len(bare) or ranks[index + 1] < SALIENT)
         and units.lines[index] - units.last_lines[index - 1] > 1
         and (index + 1 == len(bare) or not comment[index + 1] or units.lines[index + 1] - units.lines[index] > 1)
         and len(bare[index]) == len(units.contents[index]) <= _LONGEST_CHAPTER

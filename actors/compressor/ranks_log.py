@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
+from heapq import nlargest
 from itertools import pairwise
 
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, USEFUL
@@ -32,23 +33,23 @@ _MOST_ALIKE = 3
 _ORDINARY = 0.3
 """Share of all lines from which on a statement is no trouble but what the program does."""
 _FIRST_RARE = 40
-_MEASURE = re.compile(
-    r"(?<![\w.:])(\d+(?:\.\d+)?) ?(ns|us|µs|ms|s|sec|secs|seconds|min|minutes|%|[KMGT]i?B|bytes|rows)\b|(?<![\w.:])"
-    r"(\d+(?:\.\d+)?)\W*$"
-)
-_SECONDS = {
-    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minutes": 60.0,
+_MEASURE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|%|[KMGT]i?B|B)?\W{0,3}")
+_SCALES = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "m": 60.0, "h": 3_600.0,
     "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3,
 }  # fmt: skip
 _FEWEST_MEASURED = 20
+_MEASURED = 60
+"""Code points at the end of a line in whose last words its measure is looked for."""
 _FAR = 6.0
 """Standard deviations from the mean beyond which a measure stands out."""
 _MOST_FAR = 3
-_CLOCK = re.compile(r"(?:(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 _FEWEST_STAMPED = 50
 _JUMP = 30.0
 """How many times longer than nearly all others a silence is that stands out."""
 _MOST_JUMPS = 2
+_SAMPLED = 200
 
 
 def log(units: Units) -> list[int]:
@@ -59,7 +60,7 @@ def log(units: Units) -> list[int]:
     shapes = shapes_of(units)
     written = statements(units, shapes)
     counts = Counter(written)
-    found = alarms(units, shapes)
+    found = alarms(units, shapes, written)
     _fresh(written, ranks)
     trouble = Counter(written[index] for index, rank in found.items() if rank >= SALIENT)
     seen: Counter[str] = Counter()
@@ -160,7 +161,7 @@ def _behind(
 def _stamped(lines: list[str], services: list[str]) -> dict[str, bool]:
     """Whether the lines of each service begin with a time or a level."""
     found: defaultdict[str, list[bool]] = defaultdict(list)
-    for line, service in zip(lines[:600], services[:600], strict=True):
+    for line, service in zip(lines[:_SAMPLED], services[:_SAMPLED], strict=True):
         found[service].append(_STAMP.match(line) is not None)
     return {service: sum(begins) >= 0.6 * len(begins) for service, begins in found.items()}
 
@@ -172,38 +173,52 @@ def _opens_trace(lines: list[str], index: int) -> bool:
 
 
 def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:
-    """Lines whose longest time, or last number, is far from those of the other lines of the same statement."""
+    """Lines whose last measure is far above those of the other lines of the same statement."""
     measured: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for index, statement in enumerate(written):
         if counts[statement] >= _FEWEST_MEASURED:
-            found = _MEASURE.findall(units.contents[index])
-            if found:
-                value = max(float(number or last) * _SECONDS.get(unit, 1.0) for number, unit, last in found)
+            value = _measure(units.contents[index])
+            if value is not None:
                 measured[statement].append((value, index))
     far: list[int] = []
     for values in measured.values():
         numbers = [value for value, _ in values]
         mean = sum(numbers) / len(numbers)
         deviation = (sum([(number - mean) * (number - mean) for number in numbers]) / len(numbers)) ** 0.5
-        if deviation and len(numbers) >= _FEWEST_MEASURED:
-            odd = [index for value, index in values if value - mean > _FAR * deviation]
-            far += odd[:_MOST_FAR]
+        if deviation and len(numbers) >= _FEWEST_MEASURED and max(numbers) - mean > _FAR * deviation:
+            far += [index for value, index in values if value - mean > _FAR * deviation][:_MOST_FAR]
     return far
+
+
+def _measure(line: str) -> float | None:
+    """The last number of a line that stands at its end, or before its last word: in seconds or bytes if it says so."""
+    for word in reversed(line[-_MEASURED:].split()[-2:]):
+        bare = word.rpartition("=")[2]
+        if bare[:1].isdigit() and (found := _MEASURE.fullmatch(bare)):
+            return float(found[1]) * _SCALES.get(found[2] or "", 1.0)
+    return None
 
 
 def _silences(units: Units) -> list[int]:
     """The lines around the longest times in which nothing was written, where these are much longer than all others."""
+    first = next((found for line in units.contents[:5] if (found := _CLOCK.search(line, 0, 60))), None)
+    if first is None or len(units) < _FEWEST_STAMPED:
+        return []
+    # Most lines of a log have their time in the same place.
+    at = first.start()
+    dated = first.string[max(0, at - 3) : at - 1].isdecimal()
     clocks: list[tuple[int, int]] = []
     for index, line in enumerate(units.contents):
-        found = _CLOCK.search(line, 0, 60)
-        if found:
-            day, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-            clocks.append((86_400 * day + 3_600 * hours + 60 * minutes + seconds, index))
-    if len(clocks) < _FEWEST_STAMPED:
+        try:
+            seconds = 3_600 * int(line[at : at + 2]) + 60 * int(line[at + 3 : at + 5]) + int(line[at + 6 : at + 8])
+            clocks.append((seconds + 86_400 * int(line[at - 3 : at - 1]) if dated else seconds, index))
+        except ValueError:
+            continue
+    if len(clocks) < max(_FEWEST_STAMPED, len(units) // 2):
         return []
-    gaps = sorted(
+    gaps = nlargest(
+        _MOST_JUMPS + 1,
         ((after - before, first, last) for (before, first), (after, last) in pairwise(clocks)),
-        reverse=True,
     )
-    usual = max(1, gaps[min(len(gaps) - 1, _MOST_JUMPS)][0])
+    usual = max(1, gaps[-1][0])
     return [at for gap, *around in gaps[:_MOST_JUMPS] if gap > _JUMP * usual for at in around]

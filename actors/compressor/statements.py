@@ -10,7 +10,7 @@ from actors.compressor.units import Units
 _NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
 _WORD = re.compile(r"\[[^\]\d\s]{1,8}\]|(?<![^\s\[(<{|'])[^\W\d][^\W\d/]*(?:[.-][^\W\d/]+)*(?![\w/.\\-])")
 """A word of letters, whole or in front of a separator, or a flag in brackets: what a program writes each time alike."""
-_CONSIDERED = 240
+_CONSIDERED = 160
 """Code points of a line that say which statement wrote it."""
 _MOST_WORDS = 12
 _SELDOM = 200
@@ -32,8 +32,10 @@ def shapes_of(units: Units) -> list[bytes]:
 def statements(units: Units, shapes: list[bytes]) -> list[str]:
     """The words of each line that occur in others too, in order: equal for lines that differ only by values and names.
 
-    Lines of one shape are looked at once.
+    Lines of one shape are looked at once, and a text once.
     """
+    if units.written is not None:
+        return units.written
     counts = Counter(shapes)
     words: dict[bytes, list[str]] = {}
     for index, shape in enumerate(shapes):
@@ -49,7 +51,8 @@ def statements(units: Units, shapes: list[bytes]) -> list[str]:
         shape: " ".join([word for word in found if times[word] >= least][:_MOST_WORDS])
         for shape, found in words.items()
     }
-    return [known[shape] for shape in shapes]
+    units.written = [known[shape] for shape in shapes]
+    return units.written
 
 
 def rare(written: list[str]) -> list[int]:

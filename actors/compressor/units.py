@@ -24,6 +24,7 @@ class Units:
         total_lines: lines of the text.
         thinned: the text only holds stretches of the source that the line numbers belong to.
         overrides: other words for a unit, e.g. a long fenced block with its middle left out.
+        written: the statement that wrote each unit of a log, once that was asked for.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Units:
     total_lines: int = 0
     overrides: dict[int, str] = field(default_factory=dict)
     thinned: bool = False
+    written: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)

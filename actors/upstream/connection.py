@@ -18,6 +18,7 @@ from actors.upstream import handshake
 from actors.upstream.beginning import Manner, begin
 from actors.upstream.calling import Ask, Calls
 from actors.upstream.conversation import Conversation
+from actors.upstream.hiding import hider
 from actors.upstream.kept import KeptServer
 from actors.upstream.library_messages import Kind
 from actors.upstream.link import Link
@@ -33,6 +34,7 @@ from bus.log import Log
 from bus.message import Blob
 from bus.rpc import Answer, LeftAlone, NotSent, Rpc, SessionLost
 from bus.tasks import end
+from config.credentials import mask
 from config.expand import expand_upstream
 from config.place import Place
 from config.schema_upstream import UpstreamSettings
@@ -95,6 +97,7 @@ class Server:
         self._calls = Calls(name, shared=settings.session == "shared")
         self._resting = Resting(name, lambda: self.settings, on_rest)
         self._pulse = Pulse()
+        self._hide: Callable[[str], str] = mask
         self._hurry = asyncio.Event()
         self._peer: Rpc | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -274,13 +277,11 @@ class Server:
             except handshake.DiedOnProbe:
                 self.probes, delay = False, 0.0
                 self._log.info("upstream_died_on_probe", server=self.name)
-                await self._drop_peer()
                 continue
             except (BusError, OSError, TimeoutError, msgspec.MsgspecError) as error:
-                delay = self._next_delay(delay)
-                if isinstance(error, LeftAlone):
-                    delay = max(delay, error.seconds)
-                self._become("failed", error=in_one_line(error, self.settings), error_type=type(error).__name__)
+                delay = max(self._next_delay(delay), error.seconds if isinstance(error, LeftAlone) else 0)
+                why = self._hide(in_one_line(error, self.settings))
+                self._become("failed", error=why, error_type=type(error).__name__)
             except Exception as error:  # a fault of ours must not leave the server "starting" for ever
                 delay = self._next_delay(delay)
                 why = "an internal error; see `mms logs upstream`"
@@ -288,8 +289,8 @@ class Server:
                 self._log.error("connection_failed", server=self.name, error=repr(error), exc_info=error)
             finally:
                 await self._drop_peer()
-            why, seconds = self.standing.error, round(delay, 2)
-            self._log.warning("upstream_down", server=self.name, state=self.state, error=why, retry_in=seconds)
+            told = {"state": self.state, "error": self.standing.error, "retry_in": round(delay, 2)}
+            self._log.warning("upstream_down", server=self.name, **told)
             with contextlib.suppress(TimeoutError):
                 spread = random.uniform(0.8, 1.2)  # noqa: S311 (spreads reconnects, no secret)
                 await asyncio.wait_for(self._hurry.wait(), delay * spread)
@@ -301,6 +302,7 @@ class Server:
         settings = self.settings
         deadline = asyncio.get_running_loop().time() + settings.connect_timeout_seconds
         resolved = expand_upstream(self.name, settings, os.environ)
+        self._hide = hider(resolved)
         peer = await open_peer(
             self.name,
             resolved,
@@ -309,7 +311,7 @@ class Server:
             max_bytes=self._max_bytes,
             on_notification=self._on_notification,
             on_request=self._on_request,
-            on_stderr=StderrLog(self._log, self.name),
+            on_stderr=StderrLog(self._log, self.name, self._hide),
         )
         self._peer = peer
         begun = await begin(
@@ -362,7 +364,7 @@ class Server:
 
     def _warn(self, warnings: list[str]) -> None:
         for warning in warnings:
-            self._log.warning("upstream_odd", server=self.name, warning=warning)
+            self._log.warning("upstream_odd", server=self.name, warning=self._hide(warning))
 
     def _on_request(self, method: str, params: bytes) -> Answer:
         if method == "ping":
@@ -387,7 +389,7 @@ class Server:
             async with asyncio.timeout(seconds):
                 tools, warnings = await handshake.list_tools(talk.peer, seconds, talk.session.dialect)
         except (BusError, TimeoutError, msgspec.MsgspecError) as error:
-            self._log.warning("upstream_relist_failed", server=self.name, error=str(error))
+            self._log.warning("upstream_relist_failed", server=self.name, error=self._hide(str(error)))
             return False
         self._warn(warnings)
         self.take_tools(tools)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from email.utils import parsedate_to_datetime
 
@@ -18,6 +19,16 @@ WRITE_SECONDS = 30.0
 NOTICE_SECONDS = 2.0
 """Longest wait for the receipt of a notification that others stand behind."""
 MAX_LEFT_ALONE_SECONDS = 86_400
+RESTARTED = "it no longer knows our session; it was restarted"
+_FORGOTTEN = re.compile(
+    rb'session.?id|session[^"]{0,20}(?:not|no longer|invalid|unknown|expired|terminated|closed)'
+    rb'|(?:invalid|unknown|expired)[^"]{0,20}session',
+    re.IGNORECASE,
+)
+"""How servers say with a status other than 404 that they do not know a session."""
+UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+"""What happens before a request has left us."""
+PROXY_FIX = "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
 IDLE_SECONDS = 3.0
 """Servers close idle connections after some 5 s; a request must not meet one that is about to go."""
 
@@ -28,7 +39,7 @@ def make_client(settings: UpstreamSettings, auth: httpx2.Auth | None) -> httpx2.
     Reads certificates from disk, so it is called off the event loop.
 
     Raises:
-        ConfigError: the address, a header or a file of its TLS cannot be used.
+        ConfigError: the address, a header, a file of its TLS or the proxy of the environment cannot be used.
     """
     check_address(settings.url)
     for key, value in (settings.headers or {}).items():
@@ -36,14 +47,18 @@ def make_client(settings: UpstreamSettings, auth: httpx2.Auth | None) -> httpx2.
             raise ConfigError(f"the value of its header {key} holds characters that no HTTP header can have")
     tls = settings.tls or TlsSettings()
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=IDLE_SECONDS)
-    return httpx2.AsyncClient(
-        verify=make_context(tls),
-        mounts=unchecked(tls, limits),
-        headers=settings.headers,
-        auth=auth,
-        timeout=httpx2.Timeout(None, connect=settings.connect_timeout_seconds, write=WRITE_SECONDS),
-        limits=limits,
-    )
+    context, mounts = make_context(tls), unchecked(tls, limits)
+    try:
+        return httpx2.AsyncClient(
+            verify=context,
+            mounts=mounts,
+            headers=settings.headers,
+            auth=auth,
+            timeout=httpx2.Timeout(None, connect=settings.connect_timeout_seconds, write=WRITE_SECONDS),
+            limits=limits,
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL):  # whose words can hold the proxy's password
+        raise ConfigError(f"the proxy of the environment cannot be used; {PROXY_FIX}, SOCKS is not supported") from None
 
 
 def check_address(url: str) -> None:
@@ -65,6 +80,9 @@ def origin(url: str) -> str:
 def transport_text(error: Exception, url: str) -> str:
     """What went wrong between us and the server, in one line."""
     match error:
+        case httpx2.ProxyError():
+            why = str(error).partition("\n")[0][:80]
+            return f"the proxy on the way to {origin(url)} refused ({why}); {PROXY_FIX}"
         case httpx2.ConnectTimeout():
             return f"{origin(url)} does not answer"
         case httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
@@ -109,3 +127,8 @@ def left_alone(retry_after: str) -> int:
 def one_line(content: bytes) -> bytes:
     """The same JSON without line breaks, which can only stand between its tokens."""
     return content.replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def is_forgotten(status: int, content: bytes) -> bool:
+    """Whether a refusal means that the server does not know the session it was asked in."""
+    return status == 404 or (status == 400 and _FORGOTTEN.search(content) is not None)

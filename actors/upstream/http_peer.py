@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
@@ -29,7 +28,16 @@ from mcp.shared.inbound import (
 )
 
 from actors.upstream.era import META
-from actors.upstream.http_client import NOTICE_SECONDS, WRITE_SECONDS, one_line, origin, status_error, transport_text
+from actors.upstream.http_client import (
+    NOTICE_SECONDS,
+    UNREACHED,
+    WRITE_SECONDS,
+    is_forgotten,
+    one_line,
+    origin,
+    status_error,
+    transport_text,
+)
 from bus import jsonrpc
 from bus.errors import PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError, SessionLost, TooLarge
@@ -48,12 +56,6 @@ GOODBYE_SECONDS = 1.0
 DRAIN_SECONDS = 300.0
 
 RESTARTED = "it no longer knows our session; it was restarted"
-_FORGOTTEN = re.compile(
-    rb'session.?id|session[^"]{0,20}(?:not|no longer|invalid|unknown|expired|terminated|closed)'
-    rb'|(?:invalid|unknown|expired)[^"]{0,20}session',
-    re.IGNORECASE,
-)
-"""How servers say with a status other than 404 that they do not know a session."""
 _VERSION_KEY = (META + "protocolVersion").encode()
 _draining: set[asyncio.Task[None]] = set()
 
@@ -180,7 +182,7 @@ class HttpPeer(Rpc):
                 await asyncio.wait([self._opening])
             await self._ask(number, method, params)
             self._fail(number, RpcError(f"{origin(self._url)} ended its answer to {method} without a result"))
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        except UNREACHED as error:
             reason = transport_text(error, self._url)
             self._retire(reason)
             self._fail(number, NotSent(f"{self.name}: {reason}"))
@@ -228,7 +230,7 @@ class HttpPeer(Rpc):
         with contextlib.suppress(httpx2.HTTPError, TimeoutError):  # the status says enough
             async with asyncio.timeout(NOTICE_SECONDS):
                 content = await self._read(response) or b""
-        if self._session_id and number not in self._stateless and _is_forgotten(response.status_code, content):
+        if self._session_id and number not in self._stateless and is_forgotten(response.status_code, content):
             self._retire(RESTARTED)
             what = "it no longer knows our session, so it was restarted; nothing has run, call again"
             self._fail(number, SessionLost(what))
@@ -300,7 +302,7 @@ class HttpPeer(Rpc):
                         return  # it has no such stream
             except httpx2.SSEError:
                 self.junk_lines += 1
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            except UNREACHED as error:
                 self._retire(transport_text(error, self._url))
                 return
             except httpx2.HTTPError:
@@ -386,8 +388,3 @@ class HttpPeer(Rpc):
 
 def _is_stream(response: httpx2.Response) -> bool:
     return response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream")
-
-
-def _is_forgotten(status: int, content: bytes) -> bool:
-    """Whether a refusal means that the server does not know the session it was asked in."""
-    return status == 404 or (status == 400 and _FORGOTTEN.search(content) is not None)

@@ -26,6 +26,7 @@ from actors.upstream.pool import ANSWER_SECONDS, Pool
 from actors.upstream.sessions import check_level
 from bus.actor import Actor, Context, handles, streams
 from bus.errors import BusError
+from config.credentials import mask
 
 LIST_SECONDS = 5.0
 """How long a list waits for a slow server before it goes without it."""
@@ -75,7 +76,7 @@ class LibraryActor(Actor):
             session.subscriptions.add(entry)
         try:
             answer = await server.follow(request.uri, begin=request.on, alone=alone, deadline=deadline)
-        except BusError:
+        except BaseException:  # cancelled, say: nobody has been told that it worked
             session.subscriptions.discard(entry)
             raise
         if answer.error is not None:
@@ -123,6 +124,6 @@ class LibraryActor(Actor):
                 server = self._pool.lister(name, request.session)
                 entries = await server.offered(request.kind, deadline, request.capabilities)
         except (BusError, TimeoutError, msgspec.MsgspecError) as error:
-            self.log.info("upstream_not_listed", server=name, kind=request.kind, error=str(error))
+            self.log.info("upstream_not_listed", server=name, kind=request.kind, error=mask(str(error)))
             return None
         return Offer(server=name, prefix=server.settings.prefix, entries=tuple(entries)) if entries else None

@@ -76,7 +76,7 @@ async def open_peer(
 
 
 def in_one_line(error: BaseException, settings: UpstreamSettings) -> str:
-    """The error in one line, without anything of the server's environment or headers."""
+    """The error in one line."""
     if isinstance(error, OSError) and error.strerror:
         return f"cannot start {settings.command}: {error.strerror}"
     if isinstance(error, msgspec.MsgspecError):

@@ -10,7 +10,15 @@ import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.shared._httpx_utils import stream_within_origin
 
-from actors.upstream.http_client import NOTICE_SECONDS, WRITE_SECONDS, one_line, origin, status_error, transport_text
+from actors.upstream.http_client import (
+    NOTICE_SECONDS,
+    UNREACHED,
+    WRITE_SECONDS,
+    one_line,
+    origin,
+    status_error,
+    transport_text,
+)
 from bus import jsonrpc
 from bus.errors import BusError, PeerUnavailable
 from bus.rpc import NotSent, OnNotification, OnRequest, Rpc, RpcError
@@ -152,7 +160,7 @@ class SsePeer(Rpc):
             ) as response:
                 if response.status_code >= 300:
                     return self._refusal(response)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        except UNREACHED as error:
             return NotSent(f"{self.name}: {transport_text(error, self._url)}")
         except httpx2.HTTPError as error:
             return PeerUnavailable(f"{self.name}: {transport_text(error, self._url)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from bus.log import Log
 
@@ -11,11 +12,16 @@ LINE_BYTES = 2_000
 
 
 class StderrLog:
-    """Splits the stream of one server into lines and logs them, `BYTES_PER_MINUTE` at most."""
+    """Splits the stream of one server into lines and logs them, `BYTES_PER_MINUTE` at most.
 
-    def __init__(self, log: Log, server: str) -> None:
+    Args:
+        hide: takes secrets out of a line.
+    """
+
+    def __init__(self, log: Log, server: str, hide: Callable[[str], str]) -> None:
         self._log = log
         self._server = server
+        self._hide = hide
         self._rest = b""
         self._left = BYTES_PER_MINUTE
         self._minute = 0.0
@@ -31,8 +37,7 @@ class StderrLog:
         self._left -= len(data)
         for line in lines:
             if line.strip():
-                self._log.info(
-                    "upstream_stderr", server=self._server, line=line[:LINE_BYTES].decode("utf-8", "replace")
-                )
+                said = self._hide(line[:LINE_BYTES].decode("utf-8", "replace"))
+                self._log.info("upstream_stderr", server=self._server, line=said)
         if self._left <= 0:
             self._log.warning("upstream_stderr_too_much", server=self._server, logged_bytes=BYTES_PER_MINUTE)

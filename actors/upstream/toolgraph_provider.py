@@ -8,6 +8,7 @@ import os
 import msgspec
 
 from actors.upstream import handshake, toolgraph
+from actors.upstream.hiding import hider
 from actors.upstream.opening import in_one_line, open_peer
 from actors.upstream.stderr_log import StderrLog
 from actors.upstream.toolgraph import Answer, ProviderError
@@ -109,15 +110,16 @@ class Provider:
         return toolgraph.read(result, candidates, self.settings.agent_id)
 
     async def _start(self) -> Rpc:
+        settings = expand_upstream(NAME, self._as_upstream(), os.environ)
         return await open_peer(
             NAME,
-            expand_upstream(NAME, self._as_upstream(), os.environ),
+            settings,
             place=self._place,
             cwd="",
             max_bytes=MAX_ANSWER_BYTES,
             on_notification=lambda _method, _params: None,
             on_request=lambda method, _params: b"{}" if method == "ping" else None,
-            on_stderr=StderrLog(self._log, NAME),
+            on_stderr=StderrLog(self._log, NAME, hider(settings)),
         )
 
     async def _open_session(self, peer: Rpc, seconds: float) -> handshake.Session:

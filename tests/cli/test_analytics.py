@@ -296,6 +296,25 @@ def test_what_is_no_number_is_refused(mms: Invoke, argv: tuple[str, ...]) -> Non
     assert "not a number" in refused.stderr
 
 
+@pytest.mark.parametrize(("delivered", "said"), [(2_000_050, "-$6.00"), (150, "$0.00")])
+def test_memories_may_cost_more_than_shortening_saves(place: Place, mms: Invoke, delivered: int, said: str) -> None:
+    fill(
+        place,
+        CallEvent(
+            server="fs",
+            tool="read",
+            ok=True,
+            original_tokens=50,
+            delivered_tokens=delivered,
+            memory_tokens=delivered - 50,
+        ),
+    )
+    page = mms([stats], "stats").stdout
+    assert f"50 → {delivered:,} ({delivered - 50:,} of them memories)" in page
+    assert f"-{delivered - 50:,} tokens" in page
+    assert f", {said} at $3 per million" in page
+
+
 def test_what_was_read_later_stands_beside_what_was_saved(place: Place, mms: Invoke) -> None:
     read: dict[str, Any] = {"key_digest": "k", "server": "fs", "tool": "read", "total_chars": 10_000}
     fill(

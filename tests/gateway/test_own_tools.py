@@ -42,9 +42,10 @@ async def test_descriptions_are_the_servers_own_words(connect: Connect) -> None:
 async def test_a_tool_that_needs_the_catalogue_waits_for_it(home: Home) -> None:
     """The first thing that a client asks may be about a tool that it knows from earlier."""
     home.serve("echo")
-    client = await home.gateway()
+    client = await home.gateway("--private")
     await client.handshake()
     about = await client.call("stm_proxy_describe_tool", {"name": "echo__text"})
     assert "Answers its text." in about.text
     report = {"server": "echo", "tool": "text", "missing": "line 400"}
     assert "Recorded" in (await client.call("stm_compression_feedback", report)).text
+    await client.close()

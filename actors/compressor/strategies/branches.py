@@ -5,7 +5,7 @@ A tree of a thousand names reads better than three of its things in full.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,7 +13,7 @@ from itertools import islice
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies
-from actors.compressor.strategies.records import Record, Survey, survey
+from actors.compressor.strategies.records import Record, Survey, outline
 
 _DEEPEST = 60
 _FEWEST, _LEVELS = 12, 3
@@ -29,11 +29,11 @@ _LADDER = (
 _COUNT = 16
 """Code points of a count that stands for the things in one."""
 _TRIES, _FILLED = 4, 0.9
-_ROWS_FROM = 3
+_ROWS_FROM, _MOST_FAILED = 3, 12
 _MORE = jsontext.quote("…")
 _CONTAINERS = (b"{", b"[")
 
-Cut = Callable[[bytes, int], str]
+Cut = Callable[[Node, int], str]
 """Cuts a JSON string to a number of code points."""
 
 
@@ -55,7 +55,8 @@ class Tree:
     array: bool
     single: bool
     every: list[Branch]
-    survey: Survey
+    scores: dict[str, int]
+    alarms: list[int]
 
 
 def grow(node: Node) -> Tree | None:
@@ -74,7 +75,8 @@ def grow(node: Node) -> Tree | None:
         level = [child for branch in level for child in branch.children]
     if levels < _LEVELS or len(every) < _FEWEST:
         return None
-    return Tree(top, array, single, every, survey([branch.record for branch in every]))
+    seen = outline([branch.record for branch in every])
+    return Tree(top, array, single, every, _scores(every, seen), seen.alarms)
 
 
 def _nests(node: Node) -> bool:
@@ -182,7 +184,7 @@ class Drawing:
     def _value(self, node: Node) -> str:
         if node.raw[:1] == b'"':
             limit = max(self.limit, 360) if node in self.answers else self.limit
-            return self.cut(node.raw, limit)
+            return self.cut(node, limit)
         return _MORE if node.raw[:1] in _CONTAINERS and len(node.raw) > 2 else node.raw.decode()
 
     def _thing(self, branch: Branch) -> str:
@@ -293,8 +295,8 @@ def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
 def _wanted(tree: Tree, answers: frozenset[Node]) -> list[Branch]:
     """What is asked for and what failed, with the things that it lies in."""
     parents = {id(child): branch for branch in tree.every for child in branch.children}
-    failed = tree.survey.alarms if len(tree.survey.alarms) <= len(tree.every) // 4 else []
-    found = [tree.every[at] for at in failed[:12]]
+    failed = tree.alarms if len(tree.alarms) <= len(tree.every) // 4 else []
+    found = [tree.every[at] for at in failed[:_MOST_FAILED]]
     found += [branch for branch in tree.every if branch.record.node in answers]
     waiting, wanted = deque(found), list[Branch]()
     while waiting:
@@ -316,19 +318,25 @@ def _connected(tree: Tree, within: set[int]) -> set[int]:
     return kept
 
 
-def _columns(tree: Tree, least: int, most: int) -> list[str]:
-    keyed = [branch.record for branch in tree.every if branch.record.key is not None]
-    scores = {
+def _scores(every: list[Branch], seen: Survey) -> dict[str, int]:
+    """What the fields of the things are worth; without those that only few have or that repeat the keys."""
+    keyed = [branch.record for branch in every if branch.record.key is not None]
+    present = Counter(name for branch in every for name in branch.record.members)
+    return {
         name: points
-        for name, points in tree.survey.scores.items()
-        if name not in tree.survey.paths
-        and not (points == IDENTITY and keyed and _echoes(name, keyed))
-        and sum(1 for branch in tree.every if name in branch.record.members) >= _PRESENT * len(tree.every)
+        for name, points in seen.scores.items()
+        if present[name] >= _PRESENT * len(every) and not (points == IDENTITY and keyed and _echoes(name, keyed))
     }
+
+
+def _columns(tree: Tree, least: int, most: int) -> list[str]:
+    scores = tree.scores
     naming = [name for name, points in scores.items() if points == IDENTITY]
     if least == TOLD:
         return [*naming[:1], *[name for name, points in scores.items() if points == TEXT][:1]]
-    telling = naming or ([] if keyed else [name for name in scores if identifies(name)] or list(scores)[:1])
+    telling = naming
+    if not naming and tree.every[-1].record.key is None:
+        telling = [name for name in scores if identifies(name)] or list(scores)[:1]
     others = [name for name, points in scores.items() if points >= least and name not in telling]
     return [*telling, *others][:most]
 
@@ -336,7 +344,7 @@ def _columns(tree: Tree, least: int, most: int) -> list[str]:
 def _echoes(name: str, records: list[Record]) -> bool:
     """Whether a field only repeats the keys of the things."""
     named = [record for record in records if name in record.members]
-    own = sum(1 for record in named if record.members[name].raw[1:-1].endswith((record.key or "").encode()))
+    own = sum(1 for record in named if record.members[name].raw.find((record.key or "").encode()) > 0)
     return own >= _ECHOES * len(named)
 
 

@@ -113,6 +113,11 @@ def opaque(found: Field | None) -> bool:
     )
 
 
+def words(found: Field) -> bool:
+    """Whether a field holds texts that are neither times nor keys."""
+    return found.first[:1] == b'"' and not dated(found) and not opaque(found)
+
+
 def person(name: str) -> bool:
     """Whether a member of this name is somebody who has to do with the record."""
     return name.lower() in _PERSONS
@@ -178,9 +183,12 @@ def inner_score(found: Field, total: int) -> int:
     return STATE if few else PLAIN if distinct and found.first[:1] == b'"' else 0
 
 
+_NONE = Counter[bytes]()
+
+
 def worth(name: str, raw: bytes) -> int:
     """How much one plain value tells, by its name and looks; empty ones and links tell next to nothing."""
-    return score(field(name, [raw], 0))
+    return score(Field(name, raw, 1, len(raw), 0, 0, 0, _NONE))
 
 
 def _last(name: str) -> str:

@@ -9,7 +9,9 @@ from actors.compressor import jsontext
 from actors.compressor.budget import Budget
 from actors.compressor.detect import look
 from actors.compressor.jsontext import Node
-from actors.compressor.strategies.projection import Known, Projection, Rung, TooLong
+from actors.compressor.strategies.known import Known
+from actors.compressor.strategies.projection import Projection, TooLong
+from actors.compressor.strategies.rungs import Rung
 from actors.compressor.strategies.task import Draft, Task
 
 _BULK = 0.6

@@ -17,7 +17,7 @@ _EACH = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 130, 210, 340)
 """Messages of each kind, as many as fit."""
 _ASKED_SHARE = 0.3
 _LONGEST = 240
-_MOST_SUMMARIES = 12
+_MOST_SUMMARIES, _LAST = 12, 40
 _FIRST = "\n\n[the first lines as they stand:]\n"
 _FEWEST_LINES = 12
 
@@ -37,7 +37,7 @@ def findings(task: Task) -> Draft | None:
     for finding in found:
         for index in finding.lines:
             ranked[index] = SALIENT + 1
-    for index in ranks.summaries(units):
+    for index in _totals(units, found):
         ranked[index] = MUST
     ranks.ends(ranked, 2, 3)
     ask(units, ranked, task.query)
@@ -48,25 +48,28 @@ def findings(task: Task) -> Draft | None:
     return _by_kind(task, units, ranked, found)
 
 
+def _totals(units: Units, found: list[Finding]) -> list[int]:
+    """The lines at the end that sum up the run."""
+    said = {index for finding in found for index in finding.lines}
+    last = range(max(0, len(units) - _LAST), len(units))
+    lines = units.contents
+    return [at for at in last if at not in said and "|" not in lines[at][:12] and ranks.sums_up(lines[at][:220])]
+
+
 def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) -> Draft | None:
     """Errors first, then the rarest kinds, each with as many of its messages as fit."""
-    said = {index for finding in found for index in finding.lines}
     asked = ""
     if task.query:
         only = [rank if rank >= ASKED - 1 else 0 for rank in ranked]
         room = task.budget.scaled(_ASKED_SHARE)
         asked = choose(units, only, room, room, Gaps.BLOCK).text + "\n\n" if any(only) else ""
-    tail = [
-        units.contents[at]
-        for at in ranks.summaries(units)
-        if at not in said and ranked[at] == MUST and "|" not in units.contents[at][:12]
-    ]
+    tail = [units.contents[index] for index in _totals(units, found)]
     foot = "".join(f"{line}\n" for line in tail[-_MOST_SUMMARIES:])
     kinds: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
         kinds[finding.kind].append(finding)
     order = sorted(kinds.values(), key=lambda each: (min(one.severity for one in each), len(each)))
-    parts = _filled(order, task.budget.minus(f"{asked}{foot}"))
+    parts = _filled(order, task.budget.minus(f"{asked}{foot}"), task.soft.minus(f"{asked}{foot}"))
     if not parts:
         return None
     text = f"{asked}{''.join(parts)}\n{foot}".rstrip()
@@ -77,9 +80,9 @@ def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) 
     return Draft(whole, f"{len(found)} findings of {len(order)} kinds")
 
 
-def _filled(order: list[list[Finding]], room: Budget) -> list[str]:
-    """The kinds with more and more messages of each, up to the first that does not fit; empty where not even one of
-    each kind does."""
+def _filled(order: list[list[Finding]], room: Budget, soft: Budget) -> list[str]:
+    """One message of each kind, then more and more of them up to the first that is beyond the soft target; empty where
+    not even one of each kind fits the room."""
     parts: list[str] = [""] * len(order)
     chars, tokens = 1.0, 1.0
     for count in _EACH:
@@ -89,7 +92,8 @@ def _filled(order: list[list[Finding]], room: Budget) -> list[str]:
             text = _kind(found, count)
             chars += len(text) - len(parts[at])
             tokens += cost(text) - cost(parts[at])
-            if chars > room.chars or tokens > room.tokens:
+            limit = room if count == 1 else soft
+            if chars > limit.chars or tokens > limit.tokens:
                 return parts if count > 1 else []
             parts[at] = text
     return parts

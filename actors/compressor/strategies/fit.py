@@ -5,13 +5,12 @@ Unlike a rung, which cuts alike everywhere, this gives each part what it needs: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, continues, person, worth
-from actors.compressor.strategies.leaves import document
 from actors.compressor.strategies.records import alarming
 from actors.compressor.strategies.series import far
 from actors.compressor.units import safe_cut
@@ -69,17 +68,17 @@ class Fit:
             return whole
         first = node.raw[:1]
         if first == b'"':
-            return self.text(node.raw, room, depth)
+            return self.text(node, room, depth)
         if first == b"{":
             return self._object(node, room, depth) if depth < _DEEPEST else _CLOSED
         return self._array(node, room, depth) if first == b"[" and depth < _DEEPEST else _CLOSED
 
-    def text(self, raw: bytes, room: int, depth: int = 0) -> str:
+    def text(self, node: Node, room: int, depth: int = 0) -> str:
         """A string cut to the room; the JSON that it holds is fitted instead."""
-        inner = self.document(raw, room, depth) if room >= 2 * _LABEL // 3 else None
+        inner = self.document(node, room, depth) if room >= 2 * _LABEL // 3 else None
         if inner is not None:
             return inner
-        text = jsontext.string(raw)
+        text = jsontext.string(node.raw)
         length = room - len(f'"…+{len(text)}"')
         while length > 0:
             cut = safe_cut(text, length, 1)
@@ -89,9 +88,9 @@ class Fit:
             length -= len(quoted) - room
         return _CLOSED
 
-    def document(self, raw: bytes, room: int, depth: int = 0) -> str | None:
+    def document(self, node: Node, room: int, depth: int = 0) -> str | None:
         """The JSON in a string, fitted, as a string again; `None` where there is none, or no room for it."""
-        inner = document(raw)
+        inner = node.document
         for share in _QUOTED if inner is not None else ():
             quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1)) if inner is not None else ""
             if len(quoted) <= room:
@@ -210,7 +209,7 @@ class Fit:
             parts.append(jsontext.quote(f"…+{len(items) - len(parts)} items"))
         return "[" + ",".join(parts) + "]"
 
-    def _plain(self, items: list[Node], room: int) -> str:
+    def _plain(self, items: Sequence[Node], room: int) -> str:
         """Short values: those that stand out and those that are asked for, and a run from the top."""
         later = {at for at, item in enumerate(items) if item in self.answers} | set(far(items))
         kept: dict[int, str] = {}

@@ -7,7 +7,7 @@ Most APIs put what people want to know inside: `fields.summary`, `metadata.name`
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,7 +84,7 @@ class Document:
     """The JSON that a string holds."""
 
     def of(self, node: Node) -> Node | None:
-        return document(node.raw)
+        return node.document
 
 
 Path = tuple[Step, ...]
@@ -110,20 +110,12 @@ def leaves(node: Node) -> dict[str, tuple[Path, Node]]:
                 if len(reached) < _DEEPEST and len(inner.raw) <= _LARGEST and inner.raw not in _EMPTY:
                     waiting.append((label, reached, inner))
                 continue
-            parsed = document(inner.raw) if len(reached) < _DEEPEST else None
+            parsed = inner.document if len(reached) < _DEEPEST else None
             if parsed is not None:
                 waiting.append((label, (*reached, Document()), parsed))
             else:
                 found.setdefault(label, (reached, inner))
     return found
-
-
-def document(raw: bytes) -> Node | None:
-    """The JSON object or array that a string holds; `None` where it holds none."""
-    if raw[:3] not in (b'"{\\', b'"[{', b'"[\\') or len(raw) > _LARGEST:
-        return None
-    parsed = jsontext.parse(jsontext.string(raw))
-    return None if parsed is None else Node(parsed)
 
 
 def _parts(node: Node) -> Iterator[tuple[Step, str, Node]]:
@@ -152,7 +144,7 @@ def _chosen(members: dict[str, Node], kind: str) -> Node | None:
     return value if value is not None and value.raw[:1] in _CONTAINERS else None
 
 
-def _tags(items: list[Node]) -> tuple[str, str] | None:
+def _tags(items: Sequence[Node]) -> tuple[str, str] | None:
     """The names of name and value, where all items are such pairs."""
     if not items or items[0].raw[:1] != b"{":
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import re2
+
 from actors.compressor.budget import Budget, cost
 from actors.compressor.excerpt import ASKED, Gaps, choose
 from actors.compressor.strategies.lines import ask
@@ -14,10 +16,10 @@ from actors.compressor.units import split
 
 _LEAD = re.compile(r"\s*/\*.{20,3000}?\*/", re.S)
 _LONGEST_LEAD = 700
-_NAMED = re.compile(
-    r"\bfunction ([\w$]{3,60})\(|([\w$]{2,60})=(?:async )?function\b|\bclass ([\w$]{3,60})|\bexports\.([\w$]{2,60})="
-    r"|[,{;]([A-Za-z_$][\w$]{2,60})(?::(?:async )?function\b|\([\w$,={}\[\]. ]{0,60}\)\{)"
-    r"|([\w$]{3,60})=(?:async )?\([\w$,]{0,60}\)=>|(?:^|[}\n])([.#@][^{}\n;]{2,80})\{"
+_NAMED = re2.compile(
+    rb"\bfunction ([\w$]{3,60})\(|([\w$]{2,60})=(?:async )?function\b|\bclass ([\w$]{3,60})|\bexports\.([\w$]{2,60})="
+    rb"|[,{;]([A-Za-z_$][\w$]{2,60})(?::(?:async )?function\b|\([\w$,={}\[\]. ]{0,60}\)\{)"
+    rb"|([\w$]{3,60})=(?:async )?\([\w$,]{0,60}\)=>|(?:^|[}\n])([.#@][^{}\n;]{2,80})\{"
 )
 _TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.){0,400})\"|'((?:[^'\\\n]|\\.){0,400})'|`((?:[^`\\]|\\.){0,400})`")
 _CODE = re.compile(r"\)\{|[;,]\w+\(|=function|\)\.\w+\(|&&|\breturn [\w!]")
@@ -30,7 +32,8 @@ def minified(task: Task) -> Draft | None:
     """The comment at the top, the names of functions, classes and selectors, and the texts in the code, each once and
     in the order of the code; what the query asks for first, as it stands. `None` where there are neither."""
     text = task.text[:LARGE]
-    names = _once(next(filter(None, match.groups())) for match in _NAMED.finditer(text))
+    found = _NAMED.finditer(text.encode("ascii", "replace"))
+    names = _once(next(filter(None, match.groups())).decode() for match in found)
     names = [name for name in names if name not in _STATEMENTS]
     texts = _once(each for each in _quoted(text) if _says(each))
     if not names and not texts:

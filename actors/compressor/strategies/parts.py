@@ -14,10 +14,10 @@ from actors.compressor.thin import LARGE
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n`]*\n", re.M)
 _FILE = re.compile(
-    r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,} ?(?:[Ff]ile: ?)?[\w~./@+-]+\.\w{1,8} ?\1{3,}"
-    r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]+`?|#{1,4} `?[\w~@+.-]*/[\w~./@+-]+\.\w{1,8}`?"
-    r"|<(?:file|document|source) [^>\n]*(?:path|name|src)=[^>\n]*>"
-    r"|(?:[\w~./@+-]*/[\w~./@+-]+|[\w~@+-]+\.\w{1,8}):)[ \t]*\n",
+    r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,9} ?(?:[Ff]ile: ?)?[\w~./@+-]{1,200}\.\w{1,8} ?\1{3,9}"
+    r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]{1,200}`?|#{1,4} `?[\w~@+.-]{0,80}/[\w~./@+-]{1,200}\.\w{1,8}`?"
+    r"|<(?:file|document|source) [^>\n]{0,200}(?:path|name|src)=[^>\n]{0,200}>"
+    r"|(?:[\w~.@+-]{0,80}/[\w~./@+-]{1,200}|[\w~@+-]{1,80}\.\w{1,8}):)[ \t]*\n",
     re.M,
 )
 _SHORTEST = 1_500
@@ -98,7 +98,9 @@ def _files(text: str) -> list[Part] | None:
 def _stands_apart(text: str, start: int) -> bool:
     before = text[max(0, start - 80) : start].rstrip(" \t\n")
     line = before.rpartition("\n")[2]
-    return not before or text[:start].endswith("\n\n") or set(line) <= {"-", "=", "*"} or line.startswith(("</", "```"))
+    return (
+        not before or text.endswith("\n\n", 0, start) or set(line) <= {"-", "=", "*"} or line.startswith(("</", "```"))
+    )
 
 
 def _fenced(text: str) -> list[Part] | None:

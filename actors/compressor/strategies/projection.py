@@ -6,110 +6,46 @@ The result is JSON. What was left out is marked in place by strings that begin w
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from actors.compressor import jsontext
 from actors.compressor.budget import cost
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
-from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies import records as sets
-from actors.compressor.strategies.branches import Tree, draw, grow
+from actors.compressor.strategies.branches import draw
 from actors.compressor.strategies.fit import Fit
+from actors.compressor.strategies.known import FEW, FEWEST, Known, alike, even, shown
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.leaves import at as inside
+from actors.compressor.strategies.rungs import INNER, Rung
 from actors.compressor.strategies.series import far
 from actors.compressor.units import safe_cut
 
-FEW, _FEWEST = 8, 4
-"""Fewer members are the fields of one thing, not records."""
 _MOST_MATCHES = 5
 _SHORT = 40
 """A container up to this long costs no more than the count that would stand for it."""
-_IDENTITY_FLOOR = 160
-"""Titles and names are not cut below this many code points while records are listed."""
 _LOUD_FLOOR = 240
 """Nor any text of a record that says that something failed."""
-_MOST_ALARMS = 12
+_MOST_ALARMS = 16
 _FIRST_ROWS, _SURE = 40, 0.7
+_EVENTS = 0.6
+"""Share of rows that differ from the one before, up to which records are the events of fewer things."""
 _ANSWER = 360
 """How much of a long text is shown around an answer, in code points."""
 _CONTINUED = 600
 """What leads to the next page is of no use when it is cut."""
+_SMALLEST_TREE = 600
 _DOCUMENT = 84
-"""Room for a text from which on the JSON in it is fitted, into twice as much: it says more than its head."""
+"""Room for a text from which on the JSON in it is fitted, into three times as much: it says more than its head."""
 _SAME_FROM = 84
 """Rungs with shorter texts do without the values that all records share."""
 
 
-@dataclass(frozen=True)
-class Rung:
-    """How hard to prune.
-
-    Attributes:
-        text / opaque: longest string with and without spaces, in code points.
-        scalars: most plain values kept of one array.
-        head / tail: records kept whole at each end.
-        rows: most records listed; 0 = no listing, a count stands for them.
-        least / columns: lowest field score and most fields that a listing shows.
-        members: most members kept of one object.
-        depth: containers below this level become a count.
-        peek: most plain members that name such a container, which stand beside the count.
-        rich: so many members of the document itself go two levels deeper than the others.
-        floor: titles and names are not cut below so many code points while records are listed.
-        cap: code points of a record that is kept whole; longer ones are fitted into them.
-    """
-
-    text: int
-    opaque: int
-    scalars: int
-    head: int
-    tail: int
-    rows: int
-    least: int = fields.PLAIN
-    columns: int = 8
-    members: int = 100_000
-    depth: int = 12
-    peek: int = 0
-    rich: int = 0
-    floor: int = _IDENTITY_FLOOR
-    cap: int = 4_000
-
-
-_INNER = (
-    Rung(text=160, opaque=40, scalars=24, head=1, tail=0, rows=100_000),
-    Rung(text=84, opaque=24, scalars=12, head=1, tail=0, rows=100_000, least=fields.TEXT),
-    Rung(text=60, opaque=16, scalars=6, head=0, tail=0, rows=100_000, least=fields.STATE, columns=3, floor=120),
-    Rung(text=48, opaque=16, scalars=3, head=0, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, floor=72),
-    *(
-        Rung(text=40, opaque=16, scalars=3, head=0, tail=0, rows=rows, least=fields.IDENTITY, columns=1, floor=floor)
-        for rows, floor in ((100_000, 72), (100_000, 40), (400, 40), (160, 40), (64, 40), (24, 40), (8, 40), (3, 40))
-    ),
-)
-"""For lists inside of what is fitted."""
-
-
 class TooLong(Exception):
     """The rung keeps more than the limit."""
-
-
-@dataclass
-class Known:
-    """What was found out about the containers of a document: their parts as records, and which answer the query."""
-
-    sets: dict[Node, tuple[list[sets.Record], sets.Survey] | None] = field(default_factory=dict)
-    matches: dict[Node, list[int]] = field(default_factory=dict)
-    trees: dict[Node, Tree | None] = field(default_factory=dict)
-    answers: frozenset[Node] = frozenset()
-    names: dict[str, tuple[str, bool]] = field(default_factory=dict)
-
-    def name(self, name: str) -> tuple[str, bool]:
-        """A member name as JSON, and whether it tells records apart; there are few and they come again and again."""
-        if name not in self.names:
-            self.names[name] = jsontext.quote(name), fields.identifies(name)
-        return self.names[name]
 
 
 @dataclass
@@ -122,7 +58,6 @@ class Projection:
             costs no more than one that does.
         most_tokens: the same in estimated tokens, as far as listings are concerned.
         asked: the record being rendered answers the query, so its strings are cut around the answer.
-        entered: the outermost object has been met.
         loud: length up to which texts stay whole, where the record being rendered says that something failed.
     """
 
@@ -133,7 +68,6 @@ class Projection:
     most_tokens: float = math.inf
     asked: bool = False
     loud: int = 0
-    entered: bool = False
     spent: int = 0
     kept: int = 0
     listed: int = 0
@@ -151,8 +85,8 @@ class Projection:
         if first != b'"':
             return self._spend(node.raw.decode())
         if node in self.known.answers:
-            return self._spend(self._answer(node.raw))
-        return self._spend(self._string(node.raw, max(floor, self.loud)))
+            return self._spend(self._answer(node))
+        return self._spend(self._string(node, max(floor, self.loud)))
 
     def _spend(self, text: str) -> str:
         self.spent += len(text)
@@ -169,7 +103,8 @@ class Projection:
             f"{self.kept} of {self.total} {self.noun}" if self.total > self.kept else "long values and nested parts cut"
         )
 
-    def _string(self, raw: bytes, floor: int, counted: bool = True) -> str:
+    def _string(self, node: Node, floor: int, counted: bool = True) -> str:
+        raw = node.raw
         if len(raw) <= 18:
             return raw.decode()
         limit = max(self.rung.text if b" " in raw else self.rung.opaque, floor)
@@ -181,7 +116,7 @@ class Projection:
         if self.asked and (around := self._around(text, limit)):
             return jsontext.quote(around)
         if raw[1:2] in (b"{", b"[") and self.rung.text >= _DOCUMENT:
-            inner = Fit(self._listing).document(raw, 2 * max(self.rung.text, floor))
+            inner = Fit(self._listing).document(node, 3 * max(self.rung.text, floor))
             if inner is not None:
                 return inner
         cut = text.rfind(" ", limit // 2, limit + 1)
@@ -205,68 +140,45 @@ class Projection:
         end = safe_cut(text, min(len(text), start + limit), start + 1)
         return f"…+{start}… {text[start:end]}" + (f"…+{len(text) - end}" if end < len(text) else "")
 
-    def _answer(self, raw: bytes) -> str:
+    def _answer(self, node: Node) -> str:
         """A text that answers the query: whole, or the part that does."""
         before, self.asked = self.asked, True
-        value = self._string(raw, _ANSWER)
+        value = self._string(node, _ANSWER)
         self.asked = before
         return value
 
     def _object(self, node: Node, depth: int) -> str:
         members = node.members
-        found = self.records(node) if len(members) >= FEW else None
+        found = self.known.records(node) if len(members) >= FEW else None
         if found is not None:
             return "{" + self._records(node, *found, "members", depth) + "}"
         wanted = self.known.answers
         if depth >= self.rung.depth and len(node.raw) > _SHORT:
-            kept = [(name, value) for name, value in members.items() if value in wanted] or self._peek(members)
+            kept = [(name, value) for name, value in members.items() if value in wanted]
             if not kept:
                 return jsontext.quote(f"…+{len(members)} members")
         else:
             kept = list(members.items())[: self.rung.members]
             if node in wanted:
                 kept += [pair for pair in list(members.items())[self.rung.members :] if pair[1] in wanted]
-        rich, self.entered = 0 if self.entered else self.rung.rich, True
         parts = []
-        for at, (name, value) in enumerate(kept):
-            level = depth - 1 if at < rich else depth + 1
-            quoted, identifies = self.known.name(name)
-            floor = _CONTINUED if value.raw[:1] == b'"' and fields.continues(name) else 0
-            floor = max(floor, self.rung.floor if identifies and self.rung.rows else 0)
-            parts.append(f"{quoted}:{self.render(value, level, floor)}")
+        for name, value in kept:
+            quoted, identifies, continues = self.known.name(name)
+            floor = _CONTINUED if continues else self.rung.floor if identifies and self.rung.rows else 0
+            parts.append(f"{quoted}:{self.render(value, depth + 1, floor)}")
         if len(members) > len(kept):
             parts.append(f'"…":"+{len(members) - len(kept)} members"')
             self._count(len(kept), len(members), "members")
         return "{" + ",".join(parts) + "}"
 
-    def _peek(self, members: dict[str, Node]) -> list[tuple[str, Node]]:
-        """The plain members that name a container whose other members are left out."""
-        naming = [
-            (name, value)
-            for name, value in members.items()
-            if value.raw[:1] not in (b"{", b"[") and len(value.raw) > 2 and fields.identifies(name)
-        ]
-        return naming[: self.rung.peek]
-
     def _array(self, node: Node, depth: int) -> str:
         items = node.items
         if depth >= self.rung.depth and len(node.raw) > _SHORT and node not in self.known.answers:
             return jsontext.quote(f"…+{len(items)} items")
-        found = self.records(node) if len(items) > 2 else None
+        found = self.known.records(node) if len(items) > 2 else None
         if found is not None:
             return "[" + self._records(node, *found, "items", depth) + "]"
         return "[" + self._values(node, depth) + "]"
-
-    def records(self, node: Node) -> tuple[list[sets.Record], sets.Survey] | None:
-        """The parts of a container as records of one kind, if they are; read once for all rungs."""
-        if node not in self.known.sets:
-            array = node.raw[:1] == b"["
-            parts: Collection[Node] = node.items if array else node.members.values()
-            likely = any(part.raw[:1] == b"{" for part in islice(parts, 4))
-            found = sets.read(parts, None if array else node.members) if likely else None
-            alike = found is not None and (array or _alike(found))
-            self.known.sets[node] = (found, sets.survey(found)) if alike and found is not None else None
-        return self.known.sets[node]
 
     def _values(self, node: Node, depth: int) -> str:
         """Plain values, or arrays of arrays: a run from the top and the last one."""
@@ -304,7 +216,7 @@ class Projection:
                 asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
             whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
         left = len(found) - len(whole)
-        columns = _columns(survey, rung, noun == "members")
+        columns = shown(survey, rung, noun == "members")
         names = ["key", *columns] if noun == "members" else columns
         alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // 4 else set()
         listed = min(left, rung.rows) if names else 0
@@ -317,7 +229,8 @@ class Projection:
             others: Iterator[int] = (at for at in range(len(found)) if at not in whole)
             if listed < left:
                 others = self._listed(others, listed, [at for at in survey.alarms if at not in whole])
-            rows = self._rows((found[at] for at in others), listed, columns, survey.paths, noun == "members")
+            rows, once = self._rows((found[at] for at in others), listed, columns, survey.paths, noun == "members")
+            mark = f"{mark}, equal neighbours once" if once else mark
             rest = self._table(mark, names, rows, survey.same)
         parts: list[str] = []
         gap = next((at for at in range(len(found)) if at not in whole), len(found))
@@ -349,7 +262,10 @@ class Projection:
         if whole and len(whole) <= cap:
             return whole
         self.spent = spent
-        return self._spend(self.fitted(node, int(min(cap, limit - spent))))
+        room = (node, int(min(cap, limit - spent)))
+        if room not in self.known.fitted:
+            self.known.fitted[room] = self.fitted(*room)
+        return self._spend(self.known.fitted[room])
 
     def fitted(self, node: Node, room: int) -> str:
         """A value in so many code points."""
@@ -358,18 +274,18 @@ class Projection:
     def _listing(self, node: Node, room: int) -> str | None:
         """Records as the richest listing that fits so many code points."""
         array = node.raw[:1] == b"["
-        tree = self.tree(node)
+        tree = self.known.tree(node) if len(node.raw) >= _SMALLEST_TREE else None
         if tree is not None:
             drawn = draw(tree, room, self.known.answers, self._text)
             if drawn is not None:
                 return drawn
-        few = len(node.items) < _FEWEST if array else len(node.members) < FEW
-        found = None if few else self.records(node)
-        if found is not None and array and not (_alike(found[0]) and _even(node)):
+        few = len(node.items) < FEWEST if array else len(node.members) < FEW
+        found = None if few else self.known.records(node)
+        if found is not None and array and not (alike(found[0]) and even(node)):
             return None
-        if found is None or (array and not _columns(found[1], _INNER[0], keyed=False)):
+        if found is None or (array and not shown(found[1], INNER[0], keyed=False)):
             return None
-        for rung in _INNER:
+        for rung in INNER:
             inner = Projection(replace(rung, cap=room // 3), self.query, self.known, room)
             try:
                 text = inner.render(node)
@@ -379,14 +295,8 @@ class Projection:
                 return text
         return None
 
-    def tree(self, node: Node) -> Tree | None:
-        """The tree that a container is, if it is one; grown once."""
-        if node not in self.known.trees:
-            self.known.trees[node] = grow(node)
-        return self.known.trees[node]
-
-    def _text(self, raw: bytes, room: int) -> str:
-        return raw.decode() if len(raw) <= room else Fit(self._listing).text(raw, room)
+    def _text(self, node: Node, room: int) -> str:
+        return node.raw.decode() if len(node.raw) <= room else Fit(self._listing).text(node, room)
 
     def _listed(self, others: Iterator[int], rows: int, alarms: list[int]) -> Iterator[int]:
         """The records that get a row: from the top, but those that failed take up to half of the rows."""
@@ -409,20 +319,25 @@ class Projection:
 
     def _rows(
         self, records: Iterator[sets.Record], total: int, columns: list[str], paths: dict[str, Path], keyed: bool
-    ) -> list[list[str]]:
-        """The rows of a listing; where the first ones show that all are far too many, no more of them are made."""
+    ) -> tuple[list[list[str]], bool]:
+        """The rows of a listing, and whether equal neighbours stand there once, as the events of one thing do; where
+        the first ones show that all are far too many, no more of them are made."""
         before = self.spent
         # A listing has rows, so what tells records apart is not cut: names, and without these and keys the first text.
         wanted = [
             (name, paths.get(name), self.rung.floor if (not at and not keyed) or self.known.name(name)[1] else 0)
             for at, name in enumerate(columns)
         ]
-        rows = [self._row(record, wanted) for record in islice(records, _FIRST_ROWS)]
-        mean = (self.spent - before) / max(1, len(rows))
-        tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(rows))
+        first = [*islice(records, _FIRST_ROWS)]
+        fresh = [*_fresh(first, wanted)]
+        once = len(fresh) <= _EVENTS * len(first)
+        rows = [self._row(record, wanted) for record in (fresh if once else first)]
+        mean = (self.spent - before) / max(1, len(first))
+        tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(first))
         if before + _SURE * mean * total > self.limit or _SURE * tokens * total > self.most_tokens:
             raise TooLong
-        return rows + [self._row(record, wanted) for record in records]
+        rows += [self._row(record, wanted) for record in (_fresh(records, wanted) if once else records)]
+        return rows, once
 
     def _row(self, record: sets.Record, columns: list[tuple[str, Path | None, int]]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
@@ -431,8 +346,8 @@ class Projection:
             node = members.get(name) if path is None else inside(record.node, path)
             raw = node.raw if node is not None else b"null"
             first = raw[:1]
-            if first == b'"':
-                cells.append(self._string(raw, floor, counted=False))
+            if first == b'"' and node is not None:
+                cells.append(self._string(node, floor, counted=False))
             elif first in (b"{", b"[") and len(raw) > 2:
                 cells.append('"…"')
             else:
@@ -463,25 +378,13 @@ class Projection:
             self.kept, self.total, self.noun, self.listed, self.columns = kept, total, noun, listed, columns
 
 
-def _columns(survey: sets.Survey, rung: Rung, keyed: bool) -> list[str]:
-    """The fields that a listing shows. What tells records apart comes first: names, or else a text; a list of nothing
-    but states says little. Keys name records by themselves."""
-    naming = [name for name, points in survey.scores.items() if points == fields.IDENTITY]
-    fallbacks = (fields.TEXT,) if keyed else (fields.TEXT, fields.PLAIN)
-    telling = naming or next(
-        ([name] for least in fallbacks for name, points in survey.scores.items() if points == least), []
-    )
-    others = [name for name, points in survey.scores.items() if points >= max(rung.least, 1) and name not in telling]
-    return [*telling, *others][: rung.columns]
-
-
-def _even(node: Node) -> bool:
-    """Whether no item makes up most of a list."""
-    return max(len(item.raw) for item in node.items) < 0.5 * len(node.raw)
-
-
-def _alike(found: list[sets.Record]) -> bool:
-    """Whether the values of an object are records of one kind: they share most of their member names."""
-    names = [frozenset(record.members) for record in found[:50]]
-    union = frozenset().union(*names)
-    return sum(len(each) for each in names) >= 0.4 * len(union) * len(names)
+def _fresh(records: Iterable[sets.Record], columns: list[tuple[str, Path | None, int]]) -> Iterator[sets.Record]:
+    """The records whose row differs from the one before."""
+    before: list[bytes] | None = None
+    for record in records:
+        members = record.members
+        nodes = [members.get(name) if path is None else inside(record.node, path) for name, path, _ in columns]
+        row = [b"" if node is None else node.raw for node in nodes]
+        if row != before or record.key is not None:
+            yield record
+        before = row

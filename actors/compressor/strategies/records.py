@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import re2
 
@@ -36,7 +37,10 @@ _FEWEST = 12
 _LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 64, 100_000
 """Records whose inside is looked at: so many, or all of up to so many, or as many as make so many bytes."""
 _MOST_INNER = 6
+_COMMON = 0.4
+"""What fewer of the records have does not tell them apart."""
 _SHORT_KEY = 14
+_STREAM, _FEW_FAILED, _NEIGHBOURS = 0.4, 8, 6
 _ALARM_SHARE = 4
 """Where more than one of so many records seems to have failed, that is how they are."""
 
@@ -69,6 +73,7 @@ class Survey:
         outliers: positions of records with a value that hardly any other has.
         alarms: positions of records that say that something failed.
         paths: where those fields are that lie inside of the records.
+        telling: of fields without a name or text in them the one that tells records apart best; `""` if none does.
     """
 
     scores: dict[str, int]
@@ -76,6 +81,7 @@ class Survey:
     outliers: list[int]
     alarms: list[int]
     paths: dict[str, Path] = field(default_factory=dict)
+    telling: str = ""
 
 
 def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Record] | None:
@@ -101,7 +107,8 @@ def survey(records: list[Record]) -> Survey:
             if len(own.first) <= 60:
                 same[name] = own.first
             continue
-        scores[name] = fields.score(own)
+        points = fields.score(own)
+        scores[name] = points if own.present - own.empty >= _COMMON * total else min(points, PLAIN)
     paths: dict[str, Path] = {}
     odd = {name: own for name, own in found.items() if not own.containers}
     if any(own.containers for own in found.values()) or any(own.first[:3] == b'"{\\' for own in found.values()):
@@ -118,8 +125,24 @@ def survey(records: list[Record]) -> Survey:
     for name in [name for name, points in scores.items() if points == PLAIN and fields.opaque(found.get(name))][1:]:
         scores[name] = MINOR  # one key to a record will do
     scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], *_order(pair[0]))))
-    alarms = _alarms(records[:_MOST_READ])
-    return Survey(scores, same, _outliers(sample, odd, paths), alarms, paths)
+    telling = _distinct(scores, odd)
+    alarms = _events(records, _alarms(records[:_MOST_READ]), telling)
+    return Survey(scores, same, _outliers(sample, odd, paths), alarms, paths, telling)
+
+
+def _distinct(scores: dict[str, int], found: dict[str, Field]) -> str:
+    """The field of words with the most values; else that of the highest score."""
+    named = [name for name, points in scores.items() if points >= PLAIN and name in found]
+    words = [name for name in named if fields.words(found[name])]
+    return max(words or named[:1], key=lambda name: len(found[name].values), default="")
+
+
+def outline(records: list[Record]) -> Survey:
+    """The fields of the records themselves, whatever they hold, and which of them failed."""
+    scores = {name: fields.score(own) for name, own in _outer(records[:_SAMPLE]).items() if own.empty < own.present}
+    scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], *_order(pair[0]))))
+    alarms = [at for at, record in enumerate(records) if any(map(alarming, record.members.values()))]
+    return Survey(scores, {}, [], alarms)
 
 
 def _order(name: str) -> tuple[int, int]:
@@ -238,6 +261,24 @@ def _alarms(records: list[Record]) -> list[int]:
             elif len(deep) <= len(records) // _ALARM_SHARE and _failed_inside(record):
                 deep.append(place)
     return sorted([*plain, *deep]) if len(deep) <= len(records) // _ALARM_SHARE else plain
+
+
+def _events(records: list[Record], alarms: list[int], telling: str) -> list[int]:
+    """The failed records; where neighbours are events of one thing, with what else is said of it."""
+    things = [record.members[telling].raw if telling in record.members else b"" for record in records[:_SAMPLE]]
+    equal = sum(left == right != b"" for left, right in pairwise(things))
+    if not alarms or len(alarms) > _FEW_FAILED or equal < _STREAM * len(things):
+        return alarms
+    found: set[int] = set()
+    for place in alarms:
+        own = records[place].members.get(telling)
+        for step in (-1, 1) if own is not None else ():
+            for other in range(place + step, place + step * _NEIGHBOURS, step):
+                thing = records[other].members.get(telling) if 0 <= other < len(records) else None
+                if thing is None or own is None or thing.raw != own.raw:
+                    break
+                found.add(other)
+    return sorted({*alarms, *found})
 
 
 def alarming(node: Node) -> bool:

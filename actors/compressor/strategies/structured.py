@@ -9,118 +9,24 @@ from enum import Enum
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget, cost
-from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies.answers import answers
-from actors.compressor.strategies.projection import FEW, Known, Projection, Rung, TooLong
+from actors.compressor.strategies.known import FEW, FEWEST, Known
+from actors.compressor.strategies.projection import Projection, TooLong
+from actors.compressor.strategies.rungs import ALL, FIELDS, LISTING, PRUNING, Rung
 from actors.compressor.strategies.task import Draft, Task
 
-# From rich to poor. Every rung delivers at most the records and values of the one before it.
-# At worst a string that says how much there is, and nothing of it.
-_LEAST = (
-    Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=2),
-    Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=0, members=0),
-)
-_LISTING = (
-    Rung(text=600, opaque=120, scalars=400, head=2, tail=1, rows=100_000, least=fields.MINOR, cap=2000),
-    Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=fields.PLAIN, cap=1600),
-    Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=fields.PLAIN, cap=1300),
-    Rung(text=120, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.PLAIN, columns=4, cap=1000),
-    Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=fields.TEXT, cap=1000),
-    Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=800),
-    Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=700),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.TEXT, cap=600),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, cap=500),
-    Rung(text=60, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=fields.STATE, columns=3, cap=500),
-    Rung(
-        text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=2, depth=6, cap=400
-    ),
-    Rung(
-        text=48, opaque=16, scalars=40, head=1, tail=0, rows=100_000, least=fields.IDENTITY, columns=1, depth=6, cap=400
-    ),
-    *(
-        Rung(
-            text=40,
-            opaque=16,
-            scalars=40,
-            head=1,
-            tail=0,
-            rows=100_000,
-            least=fields.IDENTITY,
-            columns=1,
-            depth=6,
-            floor=floor,
-            cap=400,
-        )
-        for floor in (110, 80, 56)
-    ),
-    *(
-        Rung(
-            text=40,
-            opaque=16,
-            scalars=max(3, rows // 4),
-            head=1,
-            tail=0,
-            rows=rows,
-            least=fields.IDENTITY,
-            columns=1,
-            members=2 * rows,
-            depth=5,
-            floor=56,
-            cap=300,
-        )
-        for rows in (2000, 1400, 1000, 700, 500, 400, 320, 260, 210, 170, 140, 110, 90, 70, 50, 35, 24, 16, 10)
-    ),
-    Rung(text=24, opaque=12, scalars=3, head=1, tail=0, rows=4, least=fields.IDENTITY, columns=1, members=16, depth=3),
-    Rung(text=16, opaque=8, scalars=3, head=1, tail=0, rows=0, depth=2, members=8),
-    Rung(text=12, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=5),
-    *_LEAST,
-)
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""
 _TEXT_RUNG, _IDENTITY_RUNGS = 5, 12
-_MOST_OF, _FEWEST = 0.5, 4
+_MOST_OF = 0.5
 _FILLED, _WIDER = 0.8, 1.3
 """A document that takes less of its room is tried in a wider one: parts do not always take what they are given."""
 _MEASURED, _MOST_TRIES = 20_000, 5
 """Code points that say how many tokens a document has, and rooms that are tried before one fits."""
-_ALL, _MORE_ROWS = 100_000, (1.35, 1.25, 1.16, 1.08)
-_HEADS = (40, 20, 10, 5)
+_MORE_ROWS = (1.08, 1.16, 1.25, 1.35)
+_HEADS = (5, 10, 20, 40)
 _LISTING_SHARE = 1.6
 """Of the soft target, with the fields of all records: they say more than whole ones do."""
-_RICH = (160, 80, 40, 20, 10, 5, 2)
-
-_PRUNING = tuple(
-    Rung(text=text, opaque=opaque, scalars=3, head=2, tail=1, rows=0, members=members, depth=depth)
-    for text, opaque, members, depth in (
-        (100_000_000, 100_000_000, 100_000, 12), (2000, 300, 100_000, 12), (600, 120, 100_000, 12),
-        (300, 80, 100_000, 10), (120, 40, 1000, 8),
-        (60, 24, 200, 6), (40, 16, 60, 5), (24, 12, 20, 4), (16, 8, 8, 2), (12, 8, 5, 1),
-    )
-) + _LEAST  # fmt: skip
-
-_FIELDS = tuple(
-    Rung(text=text, opaque=opaque, scalars=scalars, head=1, tail=0, rows=0, members=100_000, depth=depth)
-    for text, opaque, scalars, depth in (
-        (600, 120, 20, 8), (300, 80, 10, 6), (120, 40, 6, 5), (80, 32, 4, 4), (60, 24, 3, 3),
-        (40, 16, 3, 2), (24, 12, 3, 1),
-    )
-) + _PRUNING[-4:]  # fmt: skip
-
-
-_NESTED = tuple(
-    Rung(
-        text=text, opaque=opaque, scalars=scalars, head=1, tail=0, rows=12, columns=2, members=100_000, depth=depth,
-        peek=peek,
-    )
-    for text, opaque, scalars, depth, peek in (
-        (300, 80, 12, 8, 2), (160, 60, 8, 8, 2), (100, 40, 4, 7, 2), (100, 40, 4, 6, 2), (60, 32, 3, 5, 2),
-        (40, 24, 3, 5, 2), (60, 32, 3, 4, 2), (40, 24, 3, 4, 1),
-        (84, 32, 3, 3, 2), (40, 24, 3, 3, 2), (40, 24, 3, 3, 1),
-        (24, 12, 3, 3, 0), (84, 32, 3, 2, 2), (40, 16, 3, 2, 1), (24, 12, 3, 2, 0), (24, 12, 3, 1, 1),
-        (24, 12, 3, 1, 0),
-    )
-)  # fmt: skip
-"""For documents without lists of any weight: ever less of the depth, never less of the top."""
 
 
 def listing(task: Task, data: bytes) -> Draft | None:
@@ -137,24 +43,24 @@ def listing(task: Task, data: bytes) -> Draft | None:
         fitted = drafts.fitted(task.soft if shape is Shape.OTHER else wide)
         if fitted is not None:
             return fitted
-    best = drafts.first(_LISTING[:_IDENTITY_RUNGS], wide)
+    best = drafts.first(LISTING[:_IDENTITY_RUNGS], wide)
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
-    best = best or drafts.first(_LISTING[_TEXT_RUNG:], task.budget)
+    best = best or drafts.first(LISTING[_TEXT_RUNG:], task.budget)
     if best is None:
         return listing(replace(task, query=""), data) if task.query else None
-    if best.rows < _ALL:
+    if best.rows < ALL:
         return drafts.filled(best, [replace(best, rows=int(best.rows * more)) for more in _MORE_ROWS], task.budget)
     return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
 
 
 def schema_pruning(task: Task, data: bytes) -> Draft | None:
     """First two and last item of each array, outliers, and what the query asks for."""
-    return _first_fit(task, data, _PRUNING)
+    return _first_fit(task, data, PRUNING)
 
 
 def extract_fields(task: Task, data: bytes) -> Draft | None:
     """All members of an object with the structure below them and first values."""
-    return _first_fit(task, data, _FIELDS)
+    return _first_fit(task, data, FIELDS)
 
 
 def columnar(data: bytes, limit: float) -> str | None:
@@ -217,11 +123,11 @@ class Drafts:
             parts = node.items if node.raw[:1] == b"[" else list(node.members.values()) if node.raw[:1] == b"{" else []
             if not parts:
                 break
-            if Projection(_LISTING[0], "", self._known, 0).tree(node):
+            if self._known.tree(node):
                 return Shape.TREE
             largest = max(parts, key=lambda part: len(part.raw))
-            if len(parts) >= (_FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
-                records = Projection(_LISTING[0], "", self._known, 0).records(node)
+            if len(parts) >= (FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
+                records = self._known.records(node)
                 if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):
                     return Shape.LIST
             if node.raw[:1] == b"[":
@@ -234,8 +140,14 @@ class Drafts:
         return next((rung for rung in rungs if (draft := self.of(rung)) is not None and room.fits(draft.text)), None)
 
     def filled(self, rung: Rung, richer: list[Rung], room: Budget) -> Draft | None:
-        """The draft of a rung, or of the first of the richer ones that still fits the room."""
-        return self.of(self.first(richer, room) or rung)
+        """The draft of a rung, or of the richest of the richer ones, poor to rich, that still fits the room."""
+        best = self.of(rung)
+        for more in richer:
+            draft = self.of(more)
+            if draft is None or not room.fits(draft.text):
+                break
+            best = draft
+        return best
 
     def fitted(self, room: Budget) -> Draft | None:
         """The document fitted into the room as a whole; `None` where that does not work out."""
@@ -244,21 +156,22 @@ class Drafts:
             room.chars,
             room.tokens * len(whole) / max(1.0, cost(whole[:_MEASURED]) * len(whole) / len(whole[:_MEASURED])),
         )
-        projection = Projection(_LISTING[0], self._query, self._known, math.inf)
+        projection = Projection(LISTING[0], self._query, self._known, math.inf)
         best = ""
+        low, high = 0.0, math.inf
         for _ in range(_MOST_TRIES):
             text = projection.fitted(self._root, int(length))
             if room.fits(text):
-                if len(text) <= len(best):
+                if low and len(text) <= len(best):
                     break
-                best = text
+                best, low = text, length
                 if len(text) >= _FILLED * min(room.chars, room.tokens * len(text) / cost(text)):
                     break
-                length *= _WIDER
-            elif best:
-                break
+                length = min(_WIDER * low, (low + high) / 2)
             else:
-                length = min(length, len(text)) * min(0.97 * room.tokens / cost(text), 0.97)
+                high = length
+                less = min(0.97 * room.tokens / cost(text), 0.97) * min(length, len(text))
+                length = (low + high) / 2 if low else less
         return Draft(best, "long values and nested parts cut") if best else None
 
     def of(self, rung: Rung) -> Draft | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
 from actors.compressor.grid import Grid, odd, ranking, read
-from actors.compressor.strategies.columns import identifies
+from actors.compressor.strategies.columns import identifies, place
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
@@ -28,7 +28,7 @@ _LONGEST_NAME, _LONGEST_HEADER = 48, 40
 _CUT_TITLES = (40, 28, 20)
 """Code points that are left of long titles, so that all of them have room."""
 _IN_LINE = 10
-_DISTINCT = 0.3
+_DISTINCT, _NEARLY_ALL = 0.3, 0.9
 """Fewest values that differ, of all rows, in a column that tells them apart."""
 
 
@@ -112,8 +112,8 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
 
 
 def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[int]:
-    """Columns whose values differ from row to row: the first, those with a name's name, texts before numbers, then the
-    shortest."""
+    """Columns whose values differ from row to row: the first, those with a name's name (titles before references),
+    texts before numbers, then the shortest."""
     found = []
     for at, values in enumerate(columns):
         length = sum(map(len, values)) / max(1, len(values))
@@ -121,9 +121,17 @@ def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[
         if at in few or distinct < _DISTINCT or not 1 < length <= _LONGEST_NAME:
             continue
         named = _identity(header[at])
-        order = 0 if distinct == 1 and (at == 0 or named) else 1 if named else 2 if values[0][:1] not in _NUMERIC else 3
-        found.append((order, length, at))
-    return [at for _, _, at in sorted(found)]
+        order = (
+            0
+            if distinct >= _NEARLY_ALL and (at == 0 or named)
+            else 1
+            if named
+            else 2
+            if values[0][:1] not in _NUMERIC
+            else 3
+        )
+        found.append((order, place(header[at]) if named else 0, length, at))
+    return [at for *_, at in sorted(found)]
 
 
 def _worded(values: list[str]) -> bool:

@@ -47,6 +47,15 @@ HOSTILE = {
     "strings": json.dumps({f"k{at}": "v" * 50 for at in range(1_500)}),
     "carriage": "10%\r20%\r30%\n" * 8_000,
     "one_alarm_line": "error " * 60_000,
+    "python_quotes": "[{'" + "\\'" * 300_000,
+    "python_print": repr([{"a": "it's", "b": (1, None), "c": [True]}] * 3_000),
+    "json_string": json.dumps("## Part\n\nsome words\n" * 3_000),
+    "quoted_quotes": json.dumps(json.dumps(json.dumps({"a": "x" * 20_000}))),
+    "slashes": "a/" * 100_000 + ":\n" + "b/c.py:\n" * 3_000,
+    "file_tags": "<file " + "path " * 60_000,
+    "fences": ("```\n" + "x\n" * 900 + "```\n") * 30,
+    "labels": "a: " * 100_000 + "\n" + "b: 1\nc: 2\n" * 3_000,
+    "elements": "<?xml version='1.0'?>" + "<a><b>x</b></a>" * 20_000,
     "ragged_table": "a,b,c\n" + '1,2,"x\n' * 5_000,
 }
 BUDGETS = [(16_000, 4_000), (2_000, 500), (600, 200)]

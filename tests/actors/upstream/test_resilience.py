@@ -18,6 +18,7 @@ from actors.telemetry.messages import FaultEvent
 from actors.upstream import actor as upstream_actor
 from actors.upstream import catalogue as catalogue_keeper
 from actors.upstream import tool_health
+from actors.upstream.actor import UpstreamActor
 from actors.upstream.conversation import Conversation
 from actors.upstream.handshake import open_session
 from actors.upstream.messages import (
@@ -335,3 +336,20 @@ async def test_nothing_of_a_catalogue_outlives_its_actor(pool: Pool) -> None:  #
     del actor
     gc.collect()
     assert keeper() is None
+
+
+async def test_no_log_and_no_error_quotes_a_servers_credentials(pool: Pool) -> None:  # noqa: F811
+    secrets = {"API_KEY": "hunter2hunter2", "ACCOUNT": "somebody"}
+    pool.configure(leaky=pool.entry("leaky", env=secrets))
+    log = pool.place.logs / "upstream.log"
+    actor = UpstreamActor(pool.place)
+    actor.reopen_log()
+    await actor.start()
+    try:
+        state = await until(pool, "leaky", state="failed")
+        assert state.error == "the key [masked] of somebody is not valid, nor is [masked]"
+        await eventually(lambda: log.exists() and "upstream_stderr" in log.read_text())
+    finally:
+        pool.bus.close()
+        await actor.stop(drain=0.1)
+    assert "hunter2" not in log.read_text() and "ghp_" not in log.read_text()

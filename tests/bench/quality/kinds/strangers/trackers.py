@@ -112,7 +112,12 @@ def changed_files(rng: random.Random) -> Payload:
         lines = [f"@@ -{rng.randint(1, 300)},6 +{rng.randint(1, 300)},9 @@ def {snake(rng)}({noun(rng)}):"]
         for _ in range(rng.randint(2, 5)):
             deep.append(f"    {snake(rng)} = {snake(rng)}({noun(rng)}, {rng.randint(100, 9999)})")
-            lines += [f"     {snake(rng)}({noun(rng)})", f"-    {snake(rng)} = None", f"+{deep[-1]}", f"     # {sentence(rng)}"]
+            lines += [
+                f"     {snake(rng)}({noun(rng)})",
+                f"-    {snake(rng)} = None",
+                f"+{deep[-1]}",
+                f"     # {sentence(rng)}",
+            ]
         address = "https://git.example.org/acme/core"
         files.append(
             {
