@@ -5,7 +5,9 @@ structlog is imported at the first line written: a gateway that has nothing to s
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,8 @@ def _open(name: str, directory: Path) -> Any:
     import structlog
 
     class PrivateFile(RotatingFileHandler):
+        has_failed = False
+
         def _open(self) -> Any:
             return open(
                 os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600),
@@ -65,7 +69,18 @@ def _open(name: str, directory: Path) -> Any:
                 errors="backslashreplace",
             )
 
-    handler = PrivateFile(directory / f"{name}.log", maxBytes=MAX_BYTES, backupCount=BACKUPS)
+        def handleError(self, record: logging.LogRecord) -> None:
+            """A line that cannot be written is lost; that is said once, and not with the library's traceback."""
+            error = sys.exc_info()[1]
+            if not isinstance(error, OSError):
+                super().handleError(record)
+            elif not self.has_failed:
+                self.has_failed = True
+                with contextlib.suppress(OSError):
+                    print(f"the log {self.baseFilename} cannot be written: {error.strerror}", file=sys.stderr)
+
+    # Opened with the first line, where a failure is the handler's own affair and not of whoever logs.
+    handler = PrivateFile(directory / f"{name}.log", maxBytes=MAX_BYTES, backupCount=BACKUPS, delay=True)
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger(f"mms.{name}")
     logger.handlers[:] = [handler]

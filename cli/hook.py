@@ -195,12 +195,18 @@ def _start_cluster(place: Place, event: Event) -> None:
 
 
 def _stdin() -> bytes:
-    """All of stdin; nothing when it is too much."""
+    """All of stdin.
+
+    Raises:
+        ValueError: it is too much.
+    """
     data = bytearray()
     while chunk := os.read(0, CHUNK_BYTES):
         if len(data) <= MAX_EVENT_BYTES:
             data += chunk
-    return bytes(data) if len(data) <= MAX_EVENT_BYTES else b""
+    if len(data) > MAX_EVENT_BYTES:
+        raise ValueError(f"an event of over {MAX_EVENT_BYTES} bytes was left alone; narrow the hook's matcher")
+    return bytes(data)
 
 
 def _say(data: bytes) -> None:

@@ -128,6 +128,8 @@ def _report(found: Survey) -> Answer:
     troubled = found.troubled
     notes = [_about(found)]
     notes += [f"{line.name}: {printable(line.last_exit)}" for line in troubled if line.last_exit]
+    if any(line.state == "down" for line in troubled):
+        notes.append("What is down is tried again every minute; `mms restart ACTOR` tries at once.")
     if found.other_builds:
         names = ", ".join(line.name for line in found.other_builds)
         notes.append(f"Other code than this command's runs in {names}; `mms restart` brings it up to date.")

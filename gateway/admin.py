@@ -19,6 +19,7 @@ from bus.message import Reply, Request
 from config.problems import Problem
 from gateway import admin_arguments, admin_text
 from gateway.catalogue import CatalogueView
+from gateway.compressors import Compressors
 
 ASK_SECONDS = 10.0
 START_SECONDS = 8.0
@@ -35,7 +36,7 @@ class Admin:
 
     Args:
         problems: what is wrong with the configuration, as this gateway has read it.
-        compressors: the names of the compressor's replicas.
+        compressors: the replicas of the compressor.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Admin:
         bus: Bus,
         catalogue: CatalogueView,
         problems: Callable[[], Sequence[Problem]],
-        compressors: Callable[[], Sequence[str]],
+        compressors: Compressors,
     ) -> None:
         self._bus = bus
         self._catalogue = catalogue
@@ -147,7 +148,8 @@ class Admin:
 
     async def _recall(self) -> RecallStats | None:
         """What the replicas of the compressor that answer hold together."""
-        found = await asyncio.gather(*(self._if_there(GetRecallStats(), name) for name in self._compressors()))
+        names = [*self._compressors.names, *await self._compressors.former()]
+        found = await asyncio.gather(*(self._if_there(GetRecallStats(), name) for name in names))
         parts = [part for part in found if part is not None]
         return RecallStats.together(parts) if parts else None
 

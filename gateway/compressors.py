@@ -32,6 +32,10 @@ class Compressors:
         """Takes over how many replicas there are, from the next call on."""
         self.names = replicas(Compress.actor, count)
 
+    async def former(self) -> list[str]:
+        """The replicas that the configuration has less and the cluster still runs."""
+        return [name for name in await self._parts.replicas_of(Compress.actor) if name not in self.names]
+
     async def compress(self, request: Compress, timeout: float) -> Compressed:
         """Shortens a response.
 
@@ -66,16 +70,16 @@ class Compressors:
         """
         order = ranked(request.key.encode("utf-8", "surrogatepass"), self.names)
         order.sort(key=lambda name: not self._parts.is_connected(name))
-        former = [name for name in await self._parts.replicas_of(Compress.actor) if name not in order]
+        order += await self.former()
         deadline = time.monotonic() + timeout
         unknown: Page | None = None
         missed: PeerUnavailable | None = None
-        for name in order + former:
+        for name in order:
             try:
                 page = await self._parts.ask(
                     request,
                     timeout=deadline - time.monotonic(),
-                    wait=NEXT_REPLICA_SECONDS if name in former else READ_CONNECT_SECONDS,
+                    wait=READ_CONNECT_SECONDS,
                     trace_id="",
                     actor=name,
                 )

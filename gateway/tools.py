@@ -100,7 +100,7 @@ class OwnTools:
         self._pipeline = pipeline
         self._catalogue = catalogue
         self._session = session
-        self._admin = Admin(bus, catalogue, problems, lambda: pipeline.compressors.names)
+        self._admin = Admin(bus, catalogue, problems, pipeline.compressors)
         self._tools: dict[str, _Tool[Any]] = {
             "stm_proxy_read_more": _Tool(ReadMoreArguments, self._read_more),
             "stm_proxy_select_chunks": _Tool(SelectChunksArguments, _alike(self._select_chunks)),
@@ -192,7 +192,7 @@ class OwnTools:
         return Answer(page.text.text, page.is_error, memories)
 
     async def _describe_tool(self, asked: DescribeToolArguments) -> Answer:
-        await self._catalogue.known()
+        await self._catalogue.known(ASK_TIMEOUT_SECONDS)
         entry = self._catalogue.find(asked.name)
         if entry is None:
             bare = asked.name.split("__", 2)[-1] if asked.name.startswith(HOST_PREFIX) else ""
@@ -213,7 +213,7 @@ class OwnTools:
         return await self._recorded(RateSurfacing(surfacing_id=asked.surfacing_id, ratings=ratings))
 
     async def _compression_feedback(self, asked: CompressionFeedbackArguments) -> Answer:
-        await self._catalogue.known()
+        await self._catalogue.known(ASK_TIMEOUT_SECONDS)
         server, tool = self._named(asked.server, asked.tool)
         return await self._recorded(
             ReportCompression(

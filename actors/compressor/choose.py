@@ -78,7 +78,7 @@ def _auto(task: Task) -> Draft:
         draft = embedded.embedded(task, data, _auto)
         if draft is not None:
             return replace(draft, path="truncate")
-        draft = structured.listing(task, data)
+        draft = structured.listing(task, data, _auto)
         if draft is not None:
             sampled = data[:1] == b"[" or "whole" in draft.said
             return replace(draft, path="schema_pruning" if sampled else "extract_fields")
@@ -102,7 +102,7 @@ def _named(name: str, task: Task, raw_kind: Kind) -> Draft:
     elif name == "extract_fields" and data is not None:
         draft = structured.extract_fields(task, data)
     elif name == "truncate" and data is not None:
-        draft = embedded.embedded(task, data, _auto) or structured.listing(task, data)
+        draft = embedded.embedded(task, data, _auto) or structured.listing(task, data, _auto)
     elif name == "skeleton" and len(_HEADINGS.findall(task.text)) >= _FEWEST_HEADINGS:
         draft = lines.skeleton(task)
     elif name == "selective":

@@ -75,6 +75,7 @@ _WRITTEN = re.compile(
 )
 """How lines of a program begin that writes no time: kernel, console, build, system calls, installer."""
 _PROMPT = re.compile(r">>> |In \[\d+\]: |irb\(|\w+@[\w.-]+:\S*[$#] |(?:sqlite|mysql|mongo|redis \S+|\w+=[#>])>? ")
+_OPENING = ("def ", "class ", "module ", "function ", "if ")
 _LONG_LINES = 500
 """Code points of a line, in the mean, from which code is minified."""
 _COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
@@ -88,7 +89,7 @@ _MARKDOWN = re.compile(
 _LIST = re.compile(r"^(?:\s*[*+-] \S|> )", re.M)
 """What Markdown has in common with shells, build tools, mail and trees of all kinds."""
 _CODE = re.compile(
-    r"^(?:\t[@$]\S|\s*(?:[a-z_][\w.:]*\(|(?:async )?def \w+\(|class \w+|import [\w.{*\"']"
+    r"^(?:\t[@$]\S|\s*(?:[a-z_][\w.:]*\(|(?:async )?def \w+\(|class (?:[A-Z_$]|\w+ ?[:({<])|import [\w.{*\"']"
     r"|from [\w.]+ import |#include [<\"]|package \w|using [\w.]+;|func [\w(]"
     r"|(?:pub(?:\([a-z]+\))? )?(?:fn|struct|enum|impl|trait|mod|use) \w|(?:export )?(?:default )?(?:async )?function\b"
     r"|(?:export )?(?:const|let|var) \w+ ?[:=]|(?:public|private|protected|static) [\w<]|return\b"
@@ -223,7 +224,7 @@ def _by_lines(text: str, head: str) -> Kind:
     stars = () if "/*" in sample and any(line.lstrip().startswith("/*") for line in lines) else ("* ",)
     some = lines[:: 1 + (count > _SAMPLE_LINES // 2)]
     code = sum(1 for line in some if _CODE.match(line) and not line.lstrip().startswith(stars)) / len(some)
-    if written_out(lines) and not (code >= 0.2 and _in_braces(lines)):
+    if written_out(lines) and not (code >= 0.2 and _in_blocks(lines)):
         return Kind.RECORDS
     headings = 0
     if "# " in sample:
@@ -248,10 +249,10 @@ def _minified(text: str) -> bool:
     return marks >= 0.04 * len(sample) and sample.count(";") >= 0.005 * len(sample)
 
 
-def _in_braces(lines: list[str]) -> bool:
-    """Whether blocks open and close at the ends of lines, as code does."""
-    opened = sum(1 for line in lines if line.rstrip().endswith(("{", "(")))
-    closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")")))
+def _in_blocks(lines: list[str]) -> bool:
+    """Whether blocks open at the end of lines and close at the beginning of others, as in code."""
+    opened = sum(1 for line in lines if line.endswith(("{", "(", " do")) or line.lstrip().startswith(_OPENING))
+    closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")", "end")))
     return min(opened, closed) >= max(2, 0.04 * len(lines))
 
 

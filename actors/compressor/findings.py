@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-_PLACE = r"(?:[A-Za-z]:[\\/])?[^\s:()\[\]]+"
+_PLACE = r"(?:[A-Za-z]:[\\/])?(?=[^\s:]*[A-Za-z_])[^\s:()\[\]]+"
 _SEVERITY = r"(?:fatal |internal compiler )?(?:error|warning|warn|note|info|hint|help|remark|style|convention|refactor)"
 _IN_LINE = re.compile(
     rf"(?:\[?(?P<level>ERROR|WARNING|WARN|INFO|e|w)\]?:? +)?(?P<place>{_PLACE}"
     rf"(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|:\[\d+,\d+\])):? +(?:- )?"
     rf"(?P<message>(?P<severity>{_SEVERITY})\b.*|[A-Z]{{1,6}}\d{{1,5}}\b.*|[CEWFRINS]: \S.*"
-    r"|\S.*\S ?[\[(][\w./@-]+[\])]$)"
+    r"|\S.* [\[(][A-Za-z][\w./@-]+[\])]$)"
 )
 """`file:1:2: error: …`, `file(1,2): error TS1: …`, `file:1:2: E501 …`, `file.go:1:2: … (linter)`."""
 _BEHIND = re.compile(rf"\s*-->\s+(?P<place>{_PLACE}(?::\d+(?::\d+)?))\s*$")

@@ -143,6 +143,11 @@ class Node(msgspec.Struct, gc=False, eq=False):
         return found
 
 
+def lexemes(items: Sequence[Node]) -> Sequence[bytes]:
+    """How the items of an array stand there, without a node for each."""
+    return items.raws if isinstance(items, _Plain) else [item.raw for item in items]
+
+
 def _is_flat(raw: bytes) -> bool:
     """Whether an array holds nothing but numbers and literals."""
     return not any(raw.find(mark, 1) >= 0 for mark in (b'"', b"[", b"{"))
@@ -152,14 +157,14 @@ class _Plain(Sequence[Node]):
     """Plain values of a long array: of a hundred thousand numbers hardly any is ever looked at, so each becomes a node
     when it is first asked for, and is the same one from then on."""
 
-    __slots__ = ("_nodes", "_raws")
+    __slots__ = ("_nodes", "raws")
 
     def __init__(self, raws: list[bytes]) -> None:
-        self._raws = raws
+        self.raws = raws
         self._nodes: dict[int, Node] = {}
 
     def __len__(self) -> int:
-        return len(self._raws)
+        return len(self.raws)
 
     @overload
     def __getitem__(self, at: int) -> Node: ...
@@ -167,9 +172,9 @@ class _Plain(Sequence[Node]):
     def __getitem__(self, at: slice) -> list[Node]: ...
     def __getitem__(self, at: int | slice) -> Node | list[Node]:
         if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self._raws)))]
-        raw = self._raws[at]
-        at = at if at >= 0 else at + len(self._raws)
+            return [self[one] for one in range(*at.indices(len(self.raws)))]
+        raw = self.raws[at]
+        at = at if at >= 0 else at + len(self.raws)
         if at not in self._nodes:
             self._nodes[at] = Node(raw)
         return self._nodes[at]

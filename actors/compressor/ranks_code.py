@@ -23,6 +23,12 @@ _OUTERS = (
 _OUTER = re.compile(r"[A-Z][A-Z0-9_]+\s*[:=]|[$\w]\w* = ")
 _MEMBERS = ("public ", "private ", "protected ", "static ", "final ", "readonly ", "case ")
 _MEMBER = re.compile(r"(?!case [^A-Z])[^(]*[;,=]")
+_FIELDS = re.compile(
+    r"\b(?:interface|struct|enum|union|message|input|record|model)\b[^;]*$"
+    r"|\btype \w[^;=(]*(?:\{|= \{)$|(?i:\bCREATE TABLE\b)"
+)
+"""Declarations of types whose first fields say what they are."""
+_MOST_MEMBERS = 6
 _DOC = re.compile(r'(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
 _COMMENTS = ("//", "#", "*", "/*", "--", "<!--", ";", "%", "!", "'")
 _COMMENT = re.compile(r"(?://|#(?![\w\[!])|#!|\*|/\*|--|<!--|;|%|! |' )")
@@ -149,6 +155,8 @@ def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list
         at += 1
         depth += lines[at].count("(") - lines[at].count(")")
         ranks[at] = max(ranks[at], _INNER)
+    if _FIELDS.search(line):
+        _members(bare, comment, ranks, at + 1)
     if at + 1 < len(lines) and _DOC.match(bare[at + 1]):
         ranks[at + 1] = max(ranks[at + 1], USEFUL)
     above = index - 1
@@ -162,6 +170,15 @@ def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list
     said = next((at for at in range(above + 1, last + 1) if _WORDS.search(bare[at])), None)
     if said is not None:
         ranks[said] = max(ranks[said], USEFUL)
+
+
+def _members(bare: list[str], comment: list[bool], ranks: list[int], start: int) -> None:
+    """Lifts the first fields of a type."""
+    for index in range(start, min(start + _MOST_MEMBERS, len(bare))):
+        if bare[index].startswith(("}", ")")):
+            return
+        if not comment[index]:
+            ranks[index] = max(ranks[index], FILLER + 1)
 
 
 def _chapters(units: Units, bare: list[str], comment: list[bool], ranks: list[int]) -> None:

@@ -15,6 +15,8 @@ _CONSIDERED = 160
 _MOST_WORDS = 12
 _SELDOM = 200
 """A word in fewer than one of so many lines is a value."""
+_MOST_FLAGS = 16
+"""Flags in brackets up to which a rare one is no value either."""
 _COMMON = 0.01
 _TEMPLATED = 0.6
 _MOST_RARE, _RARE_SHARE = 80, 0.04
@@ -47,6 +49,9 @@ def statements(units: Units, shapes: list[bytes]) -> list[str]:
         for word in set(found):
             times[word] += many
     least = max(3, len(units) // _SELDOM)
+    flags = [word for word in times if word[0] == "["]
+    if len(flags) <= _MOST_FLAGS:
+        times.update(dict.fromkeys(flags, least))
     known = {
         shape: " ".join([word for word in found if times[word] >= least][:_MOST_WORDS])
         for shape, found in words.items()

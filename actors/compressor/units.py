@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 LONGEST_UNIT = 600
 _LONGEST_FENCE = 800
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_FENCES = ("```", "~~~")
+_CLOSED = re.compile(r"^[ \t]{0,40}(`{3,20}|~{3,20})[ \t]*$", re.M)
+"""A line that closes a fence: in lists it is indented as the fence is."""
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -99,9 +101,10 @@ def merge_fences(units: Units) -> Units:
     if not openers:
         return units
     merged = Units(units.text, total_lines=units.total_lines)
+    closing = closing_fences(units.text)
     copied = 0
     for index in openers:
-        last = _fence_end(units, index) if index >= copied else index
+        last = _fence_end(units, index, closing) if index >= copied else index
         if last == index:
             continue
         _copy(units, merged, copied, index)
@@ -127,14 +130,20 @@ def _copy(units: Units, merged: Units, first: int, after: int) -> None:
     merged.last_lines += units.last_lines[first:after]
 
 
-def _fence_end(units: Units, index: int) -> int:
+def closing_fences(text: str) -> dict[str, list[int]]:
+    """Where the lines begin that may close a fence, by its first three characters."""
+    found: dict[str, list[int]] = {mark: [] for mark in _FENCES}
+    for match in _CLOSED.finditer(text):
+        found[match[1][:3]].append(match.start())
+    return found
+
+
+def _fence_end(units: Units, index: int, closing: dict[str, list[int]]) -> int:
     """The unit that closes the fence opened at `index`; `index` itself where none opens or closes."""
-    line = units.contents[index]
-    opened = _FENCE.match(line) if line.lstrip(" ").startswith(("```", "~~~")) else None
-    if opened is None:
-        return index
-    close = units.text.find("\n" + opened.group(1), units.ends[index])
-    return index if close < 0 else units.at(close + 1)
+    mark = units.contents[index].lstrip()[:3]
+    places = closing.get(mark, [])
+    at = bisect_right(places, units.ends[index])
+    return units.at(places[at]) if at < len(places) else index
 
 
 def _short_fence(units: Units, first: int, last: int) -> str:
@@ -142,7 +151,7 @@ def _short_fence(units: Units, first: int, last: int) -> str:
     at, room = first + 1, _LONGEST_FENCE // 2
     while at < last and units.ends[at] - units.starts[first] <= room:
         at += 1
-    mark = units.text[units.starts[first] : units.starts[first] + 3]
+    mark = units.contents[last].rstrip()
     kept = units.text[units.starts[first] : units.ends[at - 1]]
     return f"{kept} …+{units.lines[last] - units.lines[at - 1] - 1}\n{mark}\n"
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import duckdb
 
 from actors.telemetry.messages import AnyEvent, Event, columns
-from bus.errors import NewerState
+from bus.errors import NewerState, StateError
 
 SCHEMA_VERSION = 1
 
@@ -180,6 +180,17 @@ def prepare(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(sql("views"))
         connection.execute("DELETE FROM _meta")
         connection.execute("INSERT INTO _meta VALUES (?, ?)", [SCHEMA_VERSION, fingerprint()])
+
+
+def check(connection: duckdb.DuckDBPyConnection) -> None:
+    """For whoever only reads.
+
+    Raises:
+        StateError: an earlier version wrote the store, and nobody has brought it to this one yet.
+    """
+    found = set(connection.execute("SELECT table_name, column_name FROM duckdb_columns()").fetchall())
+    if any((kind, name) not in found for kind in KINDS for name in table_columns(kind)):
+        raise StateError("the analytics store is of an earlier version; `mms up` brings it up to date")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from actors.telemetry.database import opened
-from actors.telemetry.schema import sql
+from actors.telemetry.schema import check, sql
 from bus.errors import Refused
 
 BY = ("tool", "server", "day")
@@ -85,14 +85,15 @@ def report(
 
     Raises:
         Refused: unknown report, or an argument that cannot be used.
-        StateError: there is no file yet, it is in use by another process or damaged, or a program of another version
-            wrote it and no cluster has run since.
+        StateError: there is no file yet, it is in use by another process or damaged, or an earlier version wrote it and
+            no cluster has run since.
     """
     make = _REPORTS.get(name)
     if make is None:
         raise Refused(f"there is no report {name!r}; there are {', '.join(_REPORTS)}")
     values = checked(since=since, until=until, tool=tool, server=server, by=by, limit=limit)
     with opened(path, read_only=True) as connection:
+        check(connection)
         return make(Reader(connection, values))
 
 

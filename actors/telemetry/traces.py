@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from actors.telemetry.database import opened
-from actors.telemetry.schema import KINDS
+from actors.telemetry.schema import KINDS, check
 from actors.telemetry.stats import Reader, Row, checked, json_ready
 from bus.errors import Refused
 
@@ -47,6 +47,7 @@ def find_calls(
     """
     values = checked(since=since, until=until, tool=tool, server=server, limit=limit) | {"failed": failed}
     with opened(path, read_only=True) as connection:
+        check(connection)
         rows = Reader(connection, values).rows("calls_found")
     found = rows[0]["found"] if rows else 0
     return {"found": found, "calls": [{key: row[key] for key in row if key != "found"} for row in rows]}
@@ -69,6 +70,7 @@ def trace(path: Path, trace_id: str = "") -> dict[str, Any]:
         StateError: as for `stats.report`.
     """
     with opened(path, read_only=True) as connection:
+        check(connection)
         whole = _resolved(connection, trace_id)
         found = {kind: _events(connection, kind, whole) for kind in KINDS}
     calls = found.pop("call")

@@ -75,15 +75,15 @@ class ClientSession:
 
     def tell(self, message: ServerMessage) -> bool:
         """Passes something on; false when nobody takes it. Of messages that are dropped in a row one is logged."""
-        told = False
-        for queue in self._queues[-1:] if message.number else self._queues:
-            if not queue.full():
-                queue.put_nowait(message)
-                told = True
-        if not told and not self._behind:
+        queues = self._queues[-1:] if message.number else self._queues
+        free = [queue for queue in queues if not queue.full()]
+        for queue in free:
+            queue.put_nowait(message)
+        behind = len(free) < len(queues)
+        if behind and not self._behind:
             self._log.warning("message_dropped", server=message.server, method=message.method)
-        self._behind = not told
-        return told
+        self._behind = behind
+        return bool(free)
 
     def ask(self, server: str, method: str, params: bytes) -> asyncio.Future[bytes]:
         """Passes a request of a server to the client."""

@@ -42,6 +42,10 @@ async def test_descriptions_are_the_servers_own_words(connect: Connect) -> None:
 async def test_a_tool_that_needs_the_catalogue_waits_for_it(home: Home) -> None:
     """The first thing that a client asks may be about a tool that it knows from earlier."""
     home.serve("echo")
+    before = await home.gateway("--private")
+    await before.handshake()
+    await before.tools_with("echo__text")
+    await before.close()
     client = await home.gateway("--private")
     await client.handshake()
     about = await client.call("stm_proxy_describe_tool", {"name": "echo__text"})

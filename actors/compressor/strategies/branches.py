@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
-from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies
+from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies, points_at
 from actors.compressor.strategies.records import Record, Survey, outline
 
 _DEEPEST = 60
@@ -29,6 +29,7 @@ _LADDER = (
 _COUNT = 16
 """Code points of a count that stands for the things in one."""
 _TRIES, _FILLED = 4, 0.9
+_SAMPLE = 1_000
 _ROWS_FROM, _MOST_FAILED = 3, 12
 _MORE = jsontext.quote("…")
 _CONTAINERS = (b"{", b"[")
@@ -49,7 +50,13 @@ class Branch:
 
 @dataclass(frozen=True)
 class Tree:
-    """All things, level by level, `top` being the outermost ones: one object, or those of a list."""
+    """All things, level by level, `top` being the outermost ones: one object, or those of a list.
+
+    Attributes:
+        scores: what their fields are worth.
+        alarms: places of those that failed, and `parents` of what was found inside of others.
+        frame: code points of all things without their fields; `lengths` those of the fields, measured once.
+    """
 
     top: list[Branch]
     array: bool
@@ -57,6 +64,9 @@ class Tree:
     every: list[Branch]
     scores: dict[str, int]
     alarms: list[int]
+    parents: dict[int, Branch]
+    frame: int
+    lengths: dict[str, tuple[list[int], int]] = field(default_factory=dict)
 
 
 def grow(node: Node) -> Tree | None:
@@ -76,7 +86,9 @@ def grow(node: Node) -> Tree | None:
     if levels < _LEVELS or len(every) < _FEWEST:
         return None
     seen = outline([branch.record for branch in every])
-    return Tree(top, array, single, every, _scores(every, seen), seen.alarms)
+    parents = {id(child): branch for branch in every for child in branch.children}
+    frame = sum([_frame(branch) for branch in every])
+    return Tree(top, array, single, every, _scores(every[:_SAMPLE], seen), seen.alarms, parents, frame)
 
 
 def _nests(node: Node) -> bool:
@@ -231,17 +243,15 @@ def draw(tree: Tree, room: int, answers: frozenset[Node], cut: Cut) -> str | Non
 
 def _plan(tree: Tree, room: int, answers: frozenset[Node]) -> tuple[list[str], int, set[int]]:
     """The fields, the longest text and the things for which there is room, by an estimate."""
-    lengths: dict[str, tuple[list[int], int]] = {}
-    own = sum([_frame(branch) for branch in tree.every])
     columns: list[str] = []
     limit = 0
-    for least, most, limit in _LADDER:
+    for least, most, limit in _LADDER if tree.frame <= room else _LADDER[-1:]:
         columns = _columns(tree, least, most)
-        total = own
+        total = tree.frame
         for name in columns:
-            if name not in lengths:
-                lengths[name] = _lengths(tree, name)
-            values, labels = lengths[name]
+            if name not in tree.lengths:
+                tree.lengths[name] = _lengths(tree, name)
+            values, labels = tree.lengths[name]
             total += sum([min(length, limit) for length in values]) + labels
         if total <= room:
             return columns, limit, {id(branch) for branch in tree.every}
@@ -256,6 +266,8 @@ def _outer(tree: Tree, room: int, columns: Sequence[str], limit: int, answers: f
             within.add(id(branch))
             room -= _size(branch, columns, limit)
     for branch in tree.every:
+        if room < _COUNT:
+            break
         size = _size(branch, columns, limit)
         if id(branch) in within or size > room:
             continue
@@ -294,16 +306,15 @@ def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
 
 def _wanted(tree: Tree, answers: frozenset[Node]) -> list[Branch]:
     """What is asked for and what failed, with the things that it lies in."""
-    parents = {id(child): branch for branch in tree.every for child in branch.children}
     failed = tree.alarms if len(tree.alarms) <= len(tree.every) // 4 else []
     found = [tree.every[at] for at in failed[:_MOST_FAILED]]
-    found += [branch for branch in tree.every if branch.record.node in answers]
+    found += [branch for branch in tree.every if branch.record.node in answers] if answers else []
     waiting, wanted = deque(found), list[Branch]()
     while waiting:
         branch = waiting.popleft()
         wanted.append(branch)
-        if id(branch) in parents:
-            waiting.append(parents[id(branch)])
+        if id(branch) in tree.parents:
+            waiting.append(tree.parents[id(branch)])
     return wanted
 
 
@@ -333,6 +344,7 @@ def _columns(tree: Tree, least: int, most: int) -> list[str]:
     scores = tree.scores
     naming = [name for name, points in scores.items() if points == IDENTITY]
     if least == TOLD:
+        naming = [name for name in naming if not points_at(name)]
         return [*naming[:1], *[name for name, points in scores.items() if points == TEXT][:1]]
     telling = naming
     if not naming and tree.every[-1].record.key is None:

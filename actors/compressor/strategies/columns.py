@@ -40,11 +40,12 @@ _NOTHING = (b"null", b'""')
 _HOLLOW = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
 _DISTINCT, _FEW_STATES = 0.7, 10
-_OPAQUE, _SHORT_KEY = 24, 18
+_OPAQUE, _SHORT_KEY, _SHALLOW = 24, 18, 2
 _CONTINUES = re.compile(
     r"(?i)cursor$|(?:page|next|continuation)_?tokens?$|^(?:continue|marker|next|previous|scroll_?id|search_?after)$"
     r"|next_?(?:page|link|marker|url)$"
 )
+_DIGITS, _FEWEST_DIGITS, _DIGIT_SHARE = tuple(b"%d" % digit for digit in range(10)), 4, 0.15
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\d')
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
@@ -85,7 +86,7 @@ def identifies(name: str) -> bool:
     return _last(name) in _IDENTITY_NAMES
 
 
-def points(name: str) -> bool:
+def points_at(name: str) -> bool:
     """Whether a field of this name says which record is meant, but not what it is."""
     return _last(name) in _BARE
 
@@ -108,7 +109,7 @@ def opaque(found: Field | None) -> bool:
         and b" " not in found.first
         and found.length > _SHORT_KEY * found.present
         and len(found.values) >= _DISTINCT * found.present
-        and any(map(found.first.__contains__, b"0123456789"))
+        and sum(map(found.first.count, _DIGITS)) >= max(_FEWEST_DIGITS, _DIGIT_SHARE * len(found.first))
         and not dated(found)
     )
 
@@ -166,6 +167,8 @@ def inner_score(found: Field, total: int) -> int:
     points = score(found)
     steps = found.name.lower().replace("[0]", "").replace("[", ".").replace("]", "").split(".")
     distinct = len(found.values) >= _DISTINCT * found.present
+    if steps[-1] == "url" and distinct and len(steps) <= _SHALLOW:
+        return PLAIN
     person = not _PERSONS.isdisjoint(steps[:-1])
     if points == IDENTITY:
         if place(found.name) >= _TITLES:

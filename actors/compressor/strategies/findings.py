@@ -20,6 +20,7 @@ _LONGEST = 240
 _MOST_SUMMARIES, _LAST = 12, 40
 _FIRST = "\n\n[the first lines as they stand:]\n"
 _FEWEST_LINES = 12
+_MOSTLY = 0.5
 
 
 def findings(task: Task) -> Draft | None:
@@ -73,11 +74,12 @@ def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) 
     if not parts:
         return None
     text = f"{asked}{''.join(parts)}\n{foot}".rstrip()
-    left = task.soft.minus(text + _FIRST)
-    first = choose(units, [FILLER] * len(units), left, left, Gaps.SILENT).text
-    # A few lines more of the source only where they show a finding whole.
-    whole = f"{text}{_FIRST}{first}" if first.count("\n") >= _FEWEST_LINES else text
-    return Draft(whole, f"{len(found)} findings of {len(order)} kinds")
+    if sum(len(finding.lines) for finding in found) <= _MOSTLY * len(units):
+        # The source says more than the findings: the first lines show what.
+        left = task.soft.minus(text + _FIRST)
+        first = choose(units, [FILLER] * len(units), left, left, Gaps.SILENT).text
+        text += f"{_FIRST}{first}" if first.count("\n") >= _FEWEST_LINES else ""
+    return Draft(text, f"{len(found)} findings of {len(order)} kinds")
 
 
 def _filled(order: list[list[Finding]], room: Budget, soft: Budget) -> list[str]:
@@ -106,7 +108,7 @@ def _kind(found: list[Finding], count: int) -> str:
         places[finding.message][finding.file].append(finding.place)
     lines = []
     for message, files in places.items():
-        where = ", ".join(f"{file}:{' '.join(at)}" for file, at in files.items())
+        where = ", ".join(f"{file}{'' if at[0][:1] == '(' else ':'}{' '.join(at)}" for file, at in files.items())
         lines.append(f"{message[:_LONGEST]}\n  {where}")
     left = len(found) - count
     if left > 0:

@@ -30,11 +30,15 @@ _SHORT, _SMALL = 40, 120
 _CLOSED = jsontext.quote("…")
 ASKED, FIRST, STATED, TOLD, PLAIN, PART, LAST = range(7)
 
+Shorten = Callable[[str, int], str]
+"""A text of many lines in so many code points."""
+LEAST_EXCERPT, FEWEST_LINES = 240, 12
+"""Room and lines from which on a text is shortened as what it is, instead of cut."""
 Listing = Callable[[Node, int], str | None]
 """An array or object of records as a listing of so many code points at most; `None` where it is none or none fits."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Member:
     """One member on its way: its name as JSON, its rank, the least that it takes and what it would take."""
 
@@ -56,10 +60,12 @@ class Fit:
     Attributes:
         listing: how records are listed.
         answers: values that are asked for; they come first and are not cut.
+        shorten: how a text of many lines is shortened, as what it is.
     """
 
     listing: Listing
     answers: frozenset[Node] = frozenset()
+    shorten: Shorten | None = None
 
     def render(self, node: Node, room: int, depth: int = 0) -> str:
         """The value in at most `room` code points; numbers and the like are never cut but left out."""
@@ -79,6 +85,11 @@ class Fit:
         if inner is not None:
             return inner
         text = jsontext.string(node.raw)
+        if self.shorten is not None and room >= LEAST_EXCERPT and node.raw.count(b"\\n") >= FEWEST_LINES:
+            for share in _QUOTED:
+                quoted = jsontext.quote(self.shorten(text, int(room * share)))
+                if len(quoted) <= room:
+                    return quoted
         length = room - len(f'"…+{len(text)}"')
         while length > 0:
             cut = safe_cut(text, length, 1)
@@ -106,7 +117,8 @@ class Fit:
         shown = members if sum(member.cost for member in members) <= room else self._shown(members, room - _MARK)
         if not shown:
             return jsontext.quote(f"…+{len(members)} members")
-        left = [member for member in members if member not in shown] if len(shown) < len(members) else []
+        places = {id(member) for member in shown}
+        left = [member for member in members if id(member) not in places]
         used = sum(member.cost for member in shown)
         rest = self._rest(left, room - used) if left else ""
         texts = self._shared(shown, room - used - len(rest), depth)
@@ -211,7 +223,8 @@ class Fit:
 
     def _plain(self, items: Sequence[Node], room: int) -> str:
         """Short values: those that stand out and those that are asked for, and a run from the top."""
-        later = {at for at, item in enumerate(items) if item in self.answers} | set(far(items))
+        asked = [at for at, item in enumerate(items) if item in self.answers] if self.answers else []
+        later = {*asked, *far(items)}
         kept: dict[int, str] = {}
         for at in [*sorted(later), *range(len(items))]:
             text = self.render(items[at], max(_LEAST_TEXT, min(room - 1, _LABEL))) if at not in kept else ""

@@ -10,6 +10,7 @@ from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies.branches import Tree, grow
+from actors.compressor.strategies.fit import Shorten
 from actors.compressor.strategies.records import Record, Survey, read, survey
 from actors.compressor.strategies.rungs import Rung
 
@@ -26,6 +27,7 @@ class Known:
     trees: dict[Node, Tree | None] = field(default_factory=dict)
     fitted: dict[tuple[Node, int], str] = field(default_factory=dict)
     answers: frozenset[Node] = frozenset()
+    shorten: Shorten | None = None
     names: dict[str, tuple[str, bool, bool]] = field(default_factory=dict)
 
     def name(self, name: str) -> tuple[str, bool, bool]:

@@ -14,7 +14,7 @@ from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import split
 
-_LEAD = re.compile(r"\s*/\*.{20,3000}?\*/", re.S)
+_LEAD = re.compile(r"\s*/\*.{1,3000}?\*/", re.S)
 _LONGEST_LEAD = 700
 _NAMED = re2.compile(
     rb"\bfunction ([\w$]{3,60})\(|([\w$]{2,60})=(?:async )?function\b|\bclass ([\w$]{3,60})|\bexports\.([\w$]{2,60})="

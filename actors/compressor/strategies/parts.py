@@ -4,6 +4,7 @@ what it is, and what heads it stays."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,8 +12,9 @@ from actors.compressor.budget import Budget, cost
 from actors.compressor.detect import look
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
+from actors.compressor.units import closing_fences
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n`]*\n", re.M)
+_FENCE = re.compile(r"^[ \t]{0,40}(```|~~~)[^\n`]*\n", re.M)
 _FILE = re.compile(
     r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,9} ?(?:[Ff]ile: ?)?[\w~./@+-]{1,200}\.\w{1,8} ?\1{3,9}"
     r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]{1,200}`?|#{1,4} `?[\w~@+.-]{0,80}/[\w~./@+-]{1,200}\.\w{1,8}`?"
@@ -107,10 +109,14 @@ def _fenced(text: str) -> list[Part] | None:
     """Long fenced blocks, and the text between them."""
     found: list[Part] = []
     before = position = 0
+    closing = closing_fences(text)
     while match := _FENCE.search(text, position):
-        close = text.find("\n" + match[1], match.end() - 1)
-        if close < 0:
-            break
+        places = closing[match[1]]
+        at = bisect_left(places, match.end())
+        if at == len(places):
+            position = match.end()
+            continue
+        close = places[at] - 1
         end = text.find("\n", close + 1)
         end = len(text) if end < 0 else end + 1
         if close + 1 - match.end() >= _SHORTEST:

@@ -16,7 +16,7 @@ from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
 from actors.compressor.strategies import records as sets
 from actors.compressor.strategies.branches import draw
-from actors.compressor.strategies.fit import Fit
+from actors.compressor.strategies.fit import FEWEST_LINES, LEAST_EXCERPT, Fit
 from actors.compressor.strategies.known import FEW, FEWEST, Known, alike, even, shown
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.leaves import at as inside
@@ -113,6 +113,8 @@ class Projection:
         text = jsontext.string(raw)
         if len(text) <= limit + 8:
             return raw.decode()
+        if limit >= LEAST_EXCERPT and not self.asked and raw.count(b"\\n") >= FEWEST_LINES:
+            return Fit(self._listing, shorten=self.known.shorten).text(node, limit)
         if self.asked and (around := self._around(text, limit)):
             return jsontext.quote(around)
         if raw[1:2] in (b"{", b"[") and self.rung.text >= _DOCUMENT:
@@ -269,7 +271,7 @@ class Projection:
 
     def fitted(self, node: Node, room: int) -> str:
         """A value in so many code points."""
-        return Fit(self._listing, self.known.answers).render(node, room)
+        return Fit(self._listing, self.known.answers, self.known.shorten).render(node, room)
 
     def _listing(self, node: Node, room: int) -> str | None:
         """Records as the richest listing that fits so many code points."""

@@ -24,8 +24,8 @@ _ALARMS = frozenset(
 )  # fmt: skip
 _LONGEST_ALARM = max(map(len, _ALARMS))
 _NOTHING = (b"null", b'""')
-_CAUSE = rb'\w*(?:error|failure)\w*\\*":\\*"[^"\\]'
-"""A member that says what went wrong, in the JSON inside of a string too."""
+_CAUSE = rb'\w*(?:error|failure)\w*\\*":(?:\\*"[^"\\]|[1-9])'
+"""A member that says what went wrong or how often, in the JSON inside of a string too."""
 _ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)) + b"|" + _CAUSE)
 _CAUSES = re2.compile(b"(?i)" + _CAUSE)
 _TOGETHER = 50
@@ -132,7 +132,7 @@ def survey(records: list[Record]) -> Survey:
 
 def _distinct(scores: dict[str, int], found: dict[str, Field]) -> str:
     """The field of words with the most values; else that of the highest score."""
-    named = [name for name, points in scores.items() if points >= PLAIN and name in found]
+    named = [name for name, points in scores.items() if points >= MINOR and name in found]
     words = [name for name in named if fields.words(found[name])]
     return max(words or named[:1], key=lambda name: len(found[name].values), default="")
 
@@ -236,7 +236,7 @@ def _demote(scores: dict[str, int], outer: dict[str, Field], inner: dict[str, Fi
     for name, own in outer.items():
         if (
             scores.get(name) == IDENTITY
-            and fields.points(name)
+            and fields.points_at(name)
             and own.first[:1] == b'"'
             and b" " not in own.first
             and own.length > _SHORT_KEY * own.present

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget, cost
+from actors.compressor.detect import look
 from actors.compressor.strategies.answers import answers
+from actors.compressor.strategies.fit import Shorten
 from actors.compressor.strategies.known import FEW, FEWEST, Known
 from actors.compressor.strategies.projection import Projection, TooLong
 from actors.compressor.strategies.rungs import ALL, FIELDS, LISTING, PRUNING, Rung
@@ -29,13 +32,16 @@ _LISTING_SHARE = 1.6
 """Of the soft target, with the fields of all records: they say more than whole ones do."""
 
 
-def listing(task: Task, data: bytes) -> Draft | None:
+def listing(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft | None:
     """Every record by its telling fields where that fits, a few of them whole.
 
     The richest rung that fits the soft target, else the richest that fits at all; where what answers the query leaves
     no room for the document around it, without that.
+
+    Args:
+        shorten: how a text of any kind is shortened, for those of many lines inside of the document.
     """
-    drafts = Drafts(data, task.query, task.budget)
+    drafts = Drafts(data, task.query, task.budget, partial(_excerpt, task, shorten))
     wide = task.budget.capped(task.soft.scaled(_LISTING_SHARE))
     shape = drafts.shape()
     if shape is not Shape.LIST:
@@ -47,10 +53,20 @@ def listing(task: Task, data: bytes) -> Draft | None:
     # Without the identifying fields of every record a listing is worth little: that may use the whole budget.
     best = best or drafts.first(LISTING[_TEXT_RUNG:], task.budget)
     if best is None:
-        return listing(replace(task, query=""), data) if task.query else None
+        return listing(replace(task, query=""), data, shorten) if task.query else None
     if best.rows < ALL:
         return drafts.filled(best, [replace(best, rows=int(best.rows * more)) for more in _MORE_ROWS], task.budget)
     return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
+
+
+def _excerpt(task: Task, shorten: Callable[[Task], Draft], text: str, room: int) -> str:
+    """A text of the document in so many code points, as what it is."""
+    seen = look(text)
+    budget = Budget(room, room)
+    inner = replace(
+        task, raw=text, text=text, kind=seen.kind, document=seen.document, budget=budget, soft=budget, query=""
+    )
+    return shorten(inner).text
 
 
 def schema_pruning(task: Task, data: bytes) -> Draft | None:
@@ -109,11 +125,11 @@ class Shape(Enum):
 class Drafts:
     """Projections of one document, each made once."""
 
-    def __init__(self, data: bytes, query: str, budget: Budget) -> None:
+    def __init__(self, data: bytes, query: str, budget: Budget, shorten: Shorten | None = None) -> None:
         self._root = jsontext.Node(data)
         self._query = query
         self._budget = budget
-        self._known = Known(answers=answers(self._root, query))
+        self._known = Known(answers=answers(self._root, query), shorten=shorten)
         self._made: dict[Rung, Draft | None] = {}
 
     def shape(self) -> Shape:

@@ -15,6 +15,8 @@ from tests.bench.quality.tokens import count_tokens
 
 SEED = 20_261
 LONG = 16_000
+FLOORS = {"tuned": (0.9, 0.45, 0.8), "held-out": (0.9, 0.45, 0.8), "strangers": (0.8, 0.45, 0.9)}
+"""Shares of each set: salient facts and all facts in the first answer, deep ones in an answer to a query for them."""
 
 
 @cache
@@ -22,7 +24,17 @@ def payloads(name: str) -> list[Payload]:
     return [each for each in build(name, SEED) if len(each.text) > LONG]
 
 
-@pytest.mark.parametrize("name", [*SETS])
+def test_the_payloads_of_strangers_are_what_they_are_said_to_be() -> None:
+    built = payloads("strangers")
+    assert len({each.kind for each in built}) == len(built) == len(SETS["strangers"])
+    for payload in built:
+        assert 17_000 <= len(payload.text) <= 200_000, payload.kind
+        planted = [fact for fact in payload.facts if fact.cls == SALIENT]
+        assert len(planted) == min(6, len(payload.salient)), payload.kind
+    assert [each.text for each in build("strangers", SEED)] == [each.text for each in built]
+
+
+@pytest.mark.parametrize("name", [*FLOORS])
 def test_the_first_answer_is_small_and_keeps_what_matters(name: str) -> None:
     shares, largest = [], 0
     kept = {SALIENT: [0, 0], DEEP: [0, 0]}
@@ -38,11 +50,12 @@ def test_the_first_answer_is_small_and_keeps_what_matters(name: str) -> None:
             kept[fact.cls][1] += 1
     assert statistics.mean(shares) <= 0.25
     assert largest <= 5_000
-    assert kept[SALIENT][0] >= 0.9 * kept[SALIENT][1]
-    assert sum(each[0] for each in kept.values()) >= 0.45 * sum(each[1] for each in kept.values())
+    salient, every, _ = FLOORS[name]
+    assert kept[SALIENT][0] >= salient * kept[SALIENT][1]
+    assert sum(each[0] for each in kept.values()) >= every * sum(each[1] for each in kept.values())
 
 
-@pytest.mark.parametrize("name", [*SETS])
+@pytest.mark.parametrize("name", [*FLOORS])
 def test_a_query_brings_what_it_names(name: str) -> None:
     found = asked = 0
     for payload in payloads(name):
@@ -50,7 +63,7 @@ def test_a_query_brings_what_it_names(name: str) -> None:
         for fact in [fact for fact in payload.facts if fact.cls == DEEP][2:3]:
             found += Shown(pure.first(payload.text, fact.named)).has(fact)
             asked += 1
-    assert found >= 0.8 * asked
+    assert found >= FLOORS[name][2] * asked
 
 
 @pytest.mark.parametrize("kind", ["json issues", "csv", "markdown", "python"])

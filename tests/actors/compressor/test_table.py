@@ -44,3 +44,43 @@ def test_a_number_too_large_to_reckon_with_is_a_cell_like_others() -> None:
     rows[700] = f"700,item number 700,{'9' * 200}"
     out = shortened("\n".join(["id,name,count", *rows]))
     assert out.startswith("id,name,count\n0,item number 0,0\n")
+
+
+def profile(count: int) -> str:
+    lines = ["         9999 function calls in 0.9 seconds", "", "   Ordered by: cumulative time", ""]
+    lines.append("   ncalls  tottime  percall  cumtime  percall filename:lineno(function)")
+    lines += [
+        f"   {count - at:6}    0.00{at % 10}    0.000    {(count - at) / 1000:.3f}    0.000 m{at}.py:{at}(run{at})"
+        for at in range(count)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_a_table_of_measures_behind_some_words_keeps_its_head() -> None:
+    out = shortened(profile(900))
+    assert "9999 function calls in 0.9 seconds" in out
+    assert "filename:lineno(function)" in out
+    assert all(f"(run{at})" in out for at in range(24))
+    assert re.search(r"\[shortened: \d+ of 900 rows", out)
+
+
+def test_prose_before_a_list_is_no_table() -> None:
+    text = "Some words first.\n\nThen the list of names comes\n" + "\n".join(
+        f"name{at} of the list" for at in range(90)
+    )
+    assert read(text.split("\n")) is None
+
+
+def test_what_a_tool_puts_before_each_line_is_no_name() -> None:
+    rows = "\n".join(f"import time: {at % 90:6} | compiled anew on this start | p{at}" for at in range(400))
+    out = shortened(f"import time: self [us] | how | imported package\n{rows}\n")
+    assert all(f" p{at}" in out for at in range(400))
+    assert "[imported package of all rows: p0 p1 " in out
+
+
+def test_the_largest_of_many_small_measures_stand_out() -> None:
+    lines = ["NAME  KIND  MS", *(f"item-{at}  page  {10 + at % 7}" for at in range(300))]
+    lines[100], lines[200] = "item-99  page  900", "item-199  page  870"
+    grid = read(lines)
+    assert grid is not None
+    assert {99, 199} <= set(odd(grid))

@@ -24,6 +24,8 @@ from actors.telemetry.messages import (
     TuningEvent,
     columns,
 )
+from actors.telemetry.stats import report
+from actors.telemetry.traces import find_calls, trace
 from actors.telemetry.warehouse import Warehouse, unread_lines
 from bus.errors import NewerState, StateError
 from tests.actors.telemetry.events import call, calls, lines
@@ -240,6 +242,9 @@ def test_a_store_without_the_newest_columns_is_brought_forward(journal: Journal,
             connection.execute(f"ALTER TABLE call DROP COLUMN {column}")
         connection.execute("DROP TABLE tuning")
         connection.execute("UPDATE _meta SET schema_version = 0, fingerprint = 'earlier'")
+    for reader in (report, find_calls, trace):
+        with pytest.raises(StateError, match="of an earlier version; `mms up`"):
+            reader(warehouse.path)
     journal.append(lines(call(tool="new", degraded="tuner"), TuningEvent(tool="t", old=0.1, new=0.2, reason="")))
     warehouse.load(journal.extents)
     assert rows(warehouse, "SELECT tool, degraded FROM call ORDER BY ts") == [("old", None), ("new", "tuner")]

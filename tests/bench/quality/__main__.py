@@ -1,4 +1,4 @@
-"""What survives compression: `python -m tests.bench.quality [--set tuned|held-out] [--seed N] [--strategies …]`.
+"""What survives compression: `python -m tests.bench.quality [--set tuned|held-out|strangers] [--seed N] …`.
 
 `--corpus DIR` measures payloads from elsewhere (`NAME.txt` and `manifest.json`), `--gateway` asks a real gateway.
 """
@@ -16,7 +16,7 @@ from tests.bench.quality.payloads import SETS, build, load
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.quality", description="What survives compression.")
-    parser.add_argument("--set", choices=[*SETS], action="append", help="which payloads; default: both")
+    parser.add_argument("--set", choices=[*SETS], action="append", help="which payloads; default: all")
     parser.add_argument("--seed", type=int, help="the same kinds with other contents")
     parser.add_argument("--corpus", type=Path, help="measure the payloads of a directory instead")
     parser.add_argument("--kinds", nargs="+", default=[], help="only these kinds")

@@ -1,4 +1,4 @@
-"""All payloads: one set that strategies are tuned on, another that is only looked at afterwards."""
+"""All payloads: a set that strategies are tuned on, one that is looked at afterwards, one by a stranger to them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,22 @@ from pathlib import Path
 
 from tests.bench.quality.facts import Fact, Payload, hint
 from tests.bench.quality.kinds import documents, infra, logs, records, reports, source, tables
+from tests.bench.quality.kinds.strangers import (
+    builds,
+    clusters,
+    code_files,
+    databases,
+    infrastructure,
+    machines,
+    manuals,
+    monitoring,
+    offices,
+    packages,
+    scripts,
+    trackers,
+    web,
+    wrapped,
+)
 
 Maker = Callable[[random.Random], Payload]
 
@@ -31,8 +47,35 @@ HELD_OUT: tuple[Maker, ...] = (
     documents.mixed_languages, documents.chat, documents.notebook,
     infra.manifests, infra.toml, infra.describe, infra.build, infra.env_ini,
 )  # fmt: skip
-SETS = {"tuned": TUNED, "held-out": HELD_OUT}
-SEEDS = {"tuned": 11, "held-out": 7_919}
+STRANGERS: tuple[Maker, ...] = (
+    builds.gradle, builds.maven, builds.actions, builds.go_test, builds.cargo_test, builds.tap, builds.dots,
+    builds.valgrind, builds.sarif, builds.eslint, builds.compiler, builds.trace_of_a_script,
+    clusters.pods, clusters.events, clusters.values, clusters.compose_logs, clusters.instances,
+    clusters.audit_trail,
+    code_files.c_header, code_files.defines, code_files.shell, code_files.declarations, code_files.php,
+    code_files.minified, code_files.blame, code_files.statistics, code_files.several_files,
+    databases.explain, databases.python_print, databases.result_table, databases.dump, databases.documents,
+    databases.columns_and_rows, databases.wide_csv, databases.survey, databases.repl,
+    infrastructure.state, infrastructure.plan, infrastructure.playbook, infrastructure.buildkit,
+    infrastructure.apt,
+    machines.strace, machines.garbage, machines.threads, machines.mappings, machines.packets,
+    machines.web_errors, machines.profile, machines.machine_code, machines.paths,
+    manuals.manual_page, manuals.reference, manuals.latex, manuals.settings, manuals.paper, manuals.article,
+    manuals.report, manuals.quotes,
+    monitoring.sentry, monitoring.jaeger, monitoring.datadog, monitoring.prometheus, monitoring.readings,
+    monitoring.grafana, monitoring.structured_log, monitoring.charges,
+    offices.notion, offices.slack, offices.gmail, offices.confluence, offices.memories, offices.figma,
+    offices.calendar,
+    packages.installed, packages.package_log, packages.tree, packages.hashes, packages.certificates,
+    packages.project, packages.media_types, packages.releases,
+    scripts.minutes, scripts.korean_page, scripts.chinese_feed, scripts.japanese_feed,
+    trackers.jira, trackers.linear, trackers.changed_files, trackers.commits,
+    web.snapshot, web.console, web.requests, web.fetched_page, web.results, web.transcript, web.rss,
+    wrapped.text_around_json, wrapped.string, wrapped.markdown_in_json, wrapped.file_in_base64,
+    wrapped.folders, wrapped.strings, wrapped.introspection, wrapped.schema, wrapped.places,
+)  # fmt: skip
+SETS = {"tuned": TUNED, "held-out": HELD_OUT, "strangers": STRANGERS}
+SEEDS = {"tuned": 11, "held-out": 7_919, "strangers": 4_242}
 
 
 def build(name: str, seed: int | None = None) -> list[Payload]:

@@ -298,6 +298,10 @@ def camel(rng: random.Random) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
+def pascal(rng: random.Random) -> str:
+    return "".join(part.capitalize() for part in snake(rng).split("_"))
+
+
 def korean(rng: random.Random) -> str:
     words = [rng.choice(HANGUL) + rng.choice(PARTICLES) for _ in range(rng.randint(3, 7))]
     return f"{' '.join(words)} {rng.choice(HANGUL_ENDS)}."

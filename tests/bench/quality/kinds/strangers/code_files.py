@@ -5,7 +5,19 @@ from __future__ import annotations
 import random
 
 from tests.bench.quality.facts import Payload, payload
-from tests.bench.quality.words import camel, clause, code, ident, noun, paragraph, person, sentence, snake, title
+from tests.bench.quality.words import (
+    camel,
+    clause,
+    code,
+    ident,
+    noun,
+    paragraph,
+    pascal,
+    person,
+    sentence,
+    snake,
+    title,
+)
 
 
 def c_header(rng: random.Random) -> Payload:
@@ -31,8 +43,8 @@ def defines(rng: random.Random) -> Payload:
     """A header that is mostly numbers, in groups with a remark above each."""
     lines, salient, deep = ["#ifndef _ACME_ELF_H", "#define\t_ACME_ELF_H 1", ""], [], []
     for at in range(40):
-        salient.append(f"/* {clause(rng)[4:].capitalize()} {at}.  */")
-        lines += [salient[-1], ""]
+        salient.append(f"{clause(rng)[4:].capitalize()} {at:02d}")
+        lines += [f"/* {salient[-1]}.  */", ""]
         begin = f"{noun(rng)[:3].upper()}{at}"
         for number in range(rng.randint(6, 14)):
             deep.append(f"{begin}_{snake(rng).upper()}\t{number}")
@@ -66,11 +78,9 @@ def declarations(rng: random.Random) -> Payload:
     """Types of a library: `.d.ts`."""
     lines, salient, deep = ['import type * as core from "./core.cjs";'], [], []
     for at in range(80):
-        name = f"${camel(rng).capitalize()}{at}"
+        name = f"${pascal(rng)}{at}"
         salient.append(f"export interface {name}Def")
-        deep.append(
-            f"{camel(rng)}: {camel(rng).capitalize()}<{rng.choice(['Key', 'Value', 'Input'])}, {rng.randint(1, 99)}>;"
-        )
+        deep.append(f"{camel(rng)}: {pascal(rng)}<{rng.choice(['Key', 'Value', 'Input'])}, {rng.randint(1, 99)}>;")
         lines += [
             f"{salient[-1]} extends $TypeDef {{",
             f'    type: "{noun(rng)}";',
@@ -86,7 +96,7 @@ def declarations(rng: random.Random) -> Payload:
 
 def php(rng: random.Random) -> Payload:
     lines, salient, deep = (
-        ["<?php", "namespace Acme\\Storage;", "", f"final class {camel(rng).capitalize()}Tools {{"],
+        ["<?php", "namespace Acme\\Storage;", "", f"final class {pascal(rng)}Tools {{"],
         [],
         [],
     )
@@ -101,7 +111,7 @@ def php(rng: random.Random) -> Payload:
             f"   * @throws {noun(rng).capitalize()}Exception {sentence(rng)}",
             "   */",
             f"  {salient[-1]} {{",
-            f"    $request = new {camel(rng).capitalize()}Request();",
+            f"    $request = new {pascal(rng)}Request();",
             f"    if (!array_key_exists('{snake(rng)}', $options)) {{",
             f'      throw new \\InvalidArgumentException("{title(rng)}");',
             "    }",
@@ -125,7 +135,7 @@ def minified(rng: random.Random) -> Payload:
             salient.append(f"{clause(rng)[4:].capitalize()} {at}")
             guard = f'if(!{letter})throw new Error("{salient[-1]}");'
         parts.append(f"{letter}.{deep[-1]}{body[:1]}{guard}{body[1:]}")
-    return payload("minified", f"{licence}\n!function(e,t){{{','.join(parts)}}}(this);", [licence, *salient], deep)
+    return payload("minified", f"{licence}\n!function(e,t){{{','.join(parts)}}}(this);", salient, deep)
 
 
 def blame(rng: random.Random) -> Payload:

@@ -46,11 +46,11 @@ def state(rng: random.Random) -> Payload:
     outputs = {"lb_dns": {"value": "edge-1182.eu-west-1.elb.amazonaws.com", "type": "string"}}
     head = {"version": 4, "terraform_version": "1.9.8", "serial": 311, "lineage": ident(rng, 32), "outputs": outputs}
     text = indented({**head, "resources": resources})
-    salient = ["edge-1182.eu-west-1.elb.amazonaws.com", '"status": "tainted"']
+    salient = ["edge-1182.eu-west-1.elb.amazonaws.com", "tainted"]
     return payload(
         "terraform state",
         text,
-        leading(text, salient, [f'"{each["name"]}"' for each in resources]),
+        leading(text, salient, [str(each["name"]) for each in resources]),
         [each["instances"][0]["attributes"]["id"] for each in resources],
     )
 
@@ -74,7 +74,9 @@ def plan(rng: random.Random) -> Payload:
         lines += ["    }", ""]
     last = f"Plan: {counts['+'] + 1} to add, {counts['~']} to change, 1 to destroy."
     replaced = "# aws_db_instance.ledger must be replaced"
-    return payload("plan", "\n".join([*lines, last, ""]), [replaced, last], deep)
+    text = "\n".join([*lines, last, ""])
+    names = [line.split()[1] for line in lines if line.startswith("  # aws_security")]
+    return payload("plan", text, leading(text, [replaced, last], names), deep)
 
 
 def playbook(rng: random.Random) -> Payload:
@@ -98,7 +100,12 @@ def playbook(rng: random.Random) -> Payload:
     ]
     recap = "web07.prod : ok=41 changed=9 unreachable=0 failed=1"
     text = "\n".join(lines) + "\n"
-    return payload("playbook", text, leading(text, [broken, recap, f"TASK [{tasks[37]}]"]), deep)
+    return payload(
+        "playbook",
+        text,
+        leading(text, [broken, recap, tasks[37]], tasks),
+        deep,
+    )
 
 
 def buildkit(rng: random.Random) -> Payload:
@@ -126,7 +133,9 @@ def buildkit(rng: random.Random) -> Payload:
         'ERROR: failed to solve: process "/bin/sh -c pip install" did not complete successfully',
     ]
     salient = ["gcc: fatal error: Killed signal terminated program cc1plus", "ERROR: failed to solve", lines[-2]]
-    return payload("layered build", "\n".join(lines) + "\n", salient, deep)
+    text = "\n".join(lines) + "\n"
+    steps = [line for line in lines if "] RUN make" in line]
+    return payload("layered build", text, leading(text, salient, steps), deep)
 
 
 def apt(rng: random.Random) -> Payload:

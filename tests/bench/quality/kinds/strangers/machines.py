@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.bench.quality.facts import Payload, leading, payload
-from tests.bench.quality.words import ADJECTIVES, camel, code, ident, noun, snake, stamp
+from tests.bench.quality.facts import Payload, payload
+from tests.bench.quality.words import ADJECTIVES, camel, code, ident, noun, pascal, snake, stamp
 
 
 def strace(rng: random.Random) -> Payload:
@@ -45,7 +45,7 @@ def garbage(rng: random.Random) -> Payload:
         "Heap Region Size: 1M",
         "Heap Max Capacity: 96M",
     ]
-    lines = [f"[2026-11-30T20:25:17.{610 + at}+0000][0.003s][info][gc,init] {each}" for at, each in enumerate(head)]
+    lines = [f"[{stamp(rng, 0)[:-1]}+0000][0.003s][info][gc,init] {each}" for each in head]
     salient, deep = ["Heap Max Capacity: 96M"], []
     for at in range(150):
         begin = f"[{stamp(rng, at * 2)[:-1]}+0000][{at * 2.417:.3f}s][info]"
@@ -74,7 +74,7 @@ def threads(rng: random.Random) -> Payload:
         name = f"{rng.choice(['pool-1', 'pool-2', 'netty'])}-thread-{at}"
         state = rng.choice(["WAITING (parking)", "TIMED_WAITING (sleeping)", "RUNNABLE"])
         frames = [
-            f"\tat org.acme.{noun(rng)}.{camel(rng).capitalize()}.{camel(rng)}({noun(rng).capitalize()}.java:{rng.randint(9, 900)})"
+            f"\tat org.acme.{noun(rng)}.{pascal(rng)}.{camel(rng)}({noun(rng).capitalize()}.java:{rng.randint(9, 900)})"
             for _ in range(6)
         ]
         parts += [
@@ -122,12 +122,12 @@ def mappings(rng: random.Random) -> Payload:
     ]
     lines, salient, deep = [], ["[heap]", "[stack]"], []
     for at in range(110):
-        begin = rng.getrandbits(40) << 4
-        deep.append(f"7f{begin:011x}-7f{begin + 4096:011x}")
+        begin = rng.getrandbits(27) << 12
+        deep.append(f"7f{begin:010x}-7f{begin + 4096:010x}")
         where = {3: "[heap]", 109: "[stack]"}.get(at, f"/usr/lib/{noun(rng)}/{snake(rng)}.so.{at}")
         lines.append(f"{deep[-1]} r-xp 00001000 fe:00 {rng.randint(10**4, 10**5)}    {where}")
         for field in fields:
-            amount = rng.choice([0, 4, rng.randint(4, 900)])
+            amount = {"KernelPageSize": 4, "Locked": 0}.get(field, rng.choice([0, 4, rng.randint(4, 900)]))
             if (at, field) == (3, "Rss"):
                 amount = 48_211_733
                 salient.append(f"{amount} kB")
@@ -236,21 +236,5 @@ def paths(rng: random.Random) -> Payload:
         lines.append(
             f"{rng.randint(4 * 10**9, 9 * 10**9) if large else rng.randint(900, 90_000)} 2026-10-{at % 28 + 1:02d} {path}"
         )
-        (salient if large else deep).append(lines[-1] if large else path)
+        (salient if large else deep).append(path)
     return payload("sizes of files", "\n".join(lines) + "\n", salient, deep)
-
-
-def mail_log(rng: random.Random) -> Payload:
-    """A mail server: one domain turns everything away."""
-    lines, deep = [], []
-    refused = "status=bounced (host mx.partner.example said: 550 5.7.1 sender address is on the block list)"
-    for at in range(380):
-        deep.append(ident(rng, 10).upper())
-        head = f"Nov 30 {at // 60:02d}:{at % 60:02d}:{rng.randint(10, 59)} mx1 postfix/{rng.choice(['smtp', 'qmgr', 'cleanup'])}[{rng.randint(900, 9999)}]"
-        lines.append(
-            f"{head}: {deep[-1]}: to=<{noun(rng)}@{noun(rng)}.example>, delay={rng.random() * 9:.2f}, status=sent (250 ok)"
-        )
-        if at == 251:
-            lines.append(f"{head}: {ident(rng, 10).upper()}: to=<pay@partner.example>, delay=0.4, {refused}")
-    text = "\n".join(lines) + "\n"
-    return payload("mail server", text, leading(text, [refused, "to=<pay@partner.example>"]), deep)

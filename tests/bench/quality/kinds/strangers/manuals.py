@@ -6,7 +6,7 @@ import random
 import textwrap
 
 from tests.bench.quality.facts import Payload, leading, payload
-from tests.bench.quality.words import camel, code, noun, paragraph, person, sentence, snake, stamp, title
+from tests.bench.quality.words import code, noun, paragraph, pascal, person, sentence, snake, stamp, title
 
 
 def manual_page(rng: random.Random) -> Payload:
@@ -27,9 +27,8 @@ def manual_page(rng: random.Random) -> Payload:
         if section != "OPTIONS":
             continue
         for at in range(70):
-            salient.append(
-                f"{f'-{rng.choice("abcdefghk")}, ' if at % 3 else ''}--{snake(rng).replace('_', '-')} <{noun(rng)}>"
-            )
+            short = f"-{rng.choice('abcdefghk')}, " if at % 3 else ""
+            salient.append(f"{short}--{snake(rng).replace('_', '-')} <{noun(rng)}>")
             lines += [f"       {salient[-1]}", *_justified(rng, paragraph(rng, 3), 14, deep), ""]
             if at % 6 == 2:
                 lines += [
@@ -66,10 +65,10 @@ def reference(rng: random.Random) -> Payload:
         if at % 10 == 0:
             head = title(rng)
             lines += [head, "=" * len(head), "", paragraph(rng, 2), ""]
-        salient.append(f".. expression:: $<{snake(rng).upper()}_{at}:{noun(rng)},...>")
+        salient.append(f"$<{snake(rng).upper()}_{at}:{noun(rng)},...>")
         deep.append(sentence(rng))
         lines += [
-            salient[-1],
+            f".. expression:: {salient[-1]}",
             "",
             f"  .. versionadded:: 3.{at}",
             "",
@@ -94,7 +93,7 @@ def latex(rng: random.Random) -> Payload:
             salient.append(f"\\section{{{title(rng)}}}")
             lines += [salient[-1], "", paragraph(rng, 2), ""]
         salient.append(
-            f"\\begin{{methoddesc}}[{camel(rng).capitalize()}]{{{snake(rng)}_{at}}}{{{noun(rng)}\\optional{{, {noun(rng)}}}}}"
+            f"\\begin{{methoddesc}}[{pascal(rng)}]{{{snake(rng)}_{at}}}{{{noun(rng)}\\optional{{, {noun(rng)}}}}}"
         )
         deep.append(sentence(rng))
         lines += [
@@ -173,10 +172,10 @@ def article(rng: random.Random) -> Payload:
     lines, heads, deep = [f"{first} {paragraph(rng, 3)}", ""], [], []
     for at in range(26):
         marks = "===" if at % 3 == 1 else "=="
-        heads.append(f"{marks} {title(rng)} {marks}")
+        heads.append(title(rng))
         body = paragraph(rng, 6)
         deep.append(body[-80:])
-        lines += ["", heads[-1], body, paragraph(rng, 5)]
+        lines += ["", f"{marks} {heads[-1]} {marks}", body, paragraph(rng, 5)]
     text = "\n".join(lines)
     return payload("article", text, leading(text, [first], heads), deep)
 
@@ -207,12 +206,13 @@ def quotes(rng: random.Random) -> Payload:
     decision = "Final decision: the price rises to EUR 49 on 1 February, existing customers keep EUR 39."
     lines, subjects, deep = [], [], []
     for at in range(26):
-        subjects.append(f"Subject: Re: price change, round {at}\n")
+        subjects.append(f"Re: price change, round {at:02d}")
         deep.append(sentence(rng))
         lines += [
             f"From: {person(rng)} <{code(rng, 5).lower()}@example.org>",
             f"Date: {stamp(rng, at * 40_000)}",
-            subjects[-1],
+            f"Subject: {subjects[-1]}",
+            "",
             paragraph(rng, 3),
             "",
         ]

@@ -147,7 +147,7 @@ def memories(rng: random.Random) -> Payload:
     entities = [
         {
             "type": "entity",
-            "name": f"{person(rng).split()[1]}_{at}",
+            "name": f"{person(rng).split()[1]}_{at:02d}",
             "entityType": rng.choice(["person", "project", "decision"]),
             "observations": [sentence(rng) for _ in range(4)],
         }
@@ -161,7 +161,7 @@ def memories(rng: random.Random) -> Payload:
     return payload(
         "memory graph",
         indented({"entities": entities, "relations": relations}),
-        [f'"{each["name"]}"' for each in entities],
+        [str(each["name"]) for each in entities[1::2]],
         [str(each["observations"][2]) for each in entities],
     )
 

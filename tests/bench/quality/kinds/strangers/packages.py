@@ -7,7 +7,19 @@ from typing import Any
 
 from tests.bench.quality.facts import Payload, leading, payload
 from tests.bench.quality.kinds.records import indented
-from tests.bench.quality.words import camel, clause, code, ident, noun, paragraph, person, sentence, snake, stamp, title
+from tests.bench.quality.words import (
+    clause,
+    code,
+    ident,
+    noun,
+    paragraph,
+    pascal,
+    person,
+    sentence,
+    snake,
+    stamp,
+    title,
+)
 
 
 def installed(rng: random.Random) -> Payload:
@@ -74,28 +86,32 @@ def tree(rng: random.Random) -> Payload:
         parts[first[-1]] = node(0)
     problem = "invalid: zod@3.22.4 /srv/app/node_modules/zod, required by: ^4.0.0"
     text = indented({"name": "acme-shop", "version": "4.1.0", "problems": [problem], "dependencies": parts})
-    return payload("dependency tree", text, [problem, *(f'"{name}": {{' for name in first)], deep)
+    return payload("dependency tree", text, [problem, *first], deep)
 
 
 def hashes(rng: random.Random) -> Payload:
     """RECORD of a wheel: paths, hashes, sizes."""
-    lines, deep = [], []
+    lines, paths, deep = [], [], []
     for at in range(330):
         path = f"{noun(rng)}/{rng.choice(['core', 'lib', 'tests'])}/{snake(rng)}_{at}.py"
         deep.append(code(rng, 43))
+        paths.append(path)
         lines.append(f"{path},sha256={deep[-1]},{rng.randint(9, 99_999)}")
     salient = ["../../../bin/settle-agent", "acme-2.4.6.dist-info/METADATA"]
     lines.insert(0, f"{salient[0]},sha256={code(rng, 43)},176")
     lines.insert(1, f"{salient[1]},sha256={code(rng, 43)},6608")
     lines.append("acme-2.4.6.dist-info/RECORD,,")
-    return payload("record of hashes", "\n".join(lines) + "\n", salient, deep)
+    text = "\n".join(lines) + "\n"
+    return payload("record of hashes", text, leading(text, salient, paths), deep)
 
 
 def certificates(rng: random.Random) -> Payload:
     """Certificates as openssl prints them; the numbers are most of it, whose they are is what matters."""
     parts, salient, deep = [], [], []
     for at in range(16):
-        subject = f"Subject: C = NO, O = {noun(rng).capitalize()} {noun(rng).capitalize()} AS, CN = {camel(rng).capitalize()} CA {at}"
+        subject = (
+            f"Subject: C = NO, O = {noun(rng).capitalize()} {noun(rng).capitalize()} AS, CN = {pascal(rng)} CA {at}"
+        )
         salient.append(subject)
         deep.append(_octets(rng, 16))
         modulus = "\n".join(f"                    {_octets(rng, 15)}:" for _ in range(17))
@@ -104,7 +120,7 @@ def certificates(rng: random.Random) -> Payload:
         parts.append(
             "Certificate:\n    Data:\n        Version: 3 (0x2)\n"
             f"        Serial Number:\n            {deep[-1]}\n        Signature Algorithm: sha256WithRSAEncryption\n"
-            f"        Issuer: CN = {camel(rng).capitalize()} Root\n        Validity\n"
+            f"        Issuer: CN = {pascal(rng)} Root\n        Validity\n"
             f"            Not Before: May  5 09:37:37 2016 GMT\n            Not After : {end}\n        {subject}\n"
             "        Subject Public Key Info:\n            Public Key Algorithm: rsaEncryption\n"
             f"                Public-Key: (2048 bit)\n                Modulus:\n{modulus}\n"
@@ -134,15 +150,16 @@ def project(rng: random.Random) -> Payload:
     ]
     salient, deep = [], []
     for at in range(60):
-        deep.append(f"<acme.{snake(rng)}.version>{rng.randint(0, 9)}.{at}.{rng.randint(0, 99)}<")
-        lines.append(f"    {deep[-1]}/{deep[-1][1:].split('>')[0]}>")
+        name = f"acme.{snake(rng)}.version"
+        deep.append(f"{rng.randint(0, 9)}.{at}.{rng.randint(0, 99)}-{code(rng, 4)}")
+        lines.append(f"    <{name}>{deep[-1]}</{name}>")
     lines += ["  </properties>", "  <build>", "    <plugins>"]
     for at in range(44):
-        salient.append(f"<artifactId>{noun(rng)}-{noun(rng)}-{at}-plugin</artifactId>")
+        salient.append(f"{noun(rng)}-{noun(rng)}-{at:02d}-plugin")
         lines += [
             "      <plugin>",
             "        <groupId>org.apache.maven.plugins</groupId>",
-            f"        {salient[-1]}",
+            f"        <artifactId>{salient[-1]}</artifactId>",
             f"        <version>{rng.randint(1, 9)}.{at}</version>",
             "        <executions>",
             "          <execution>",
@@ -154,20 +171,27 @@ def project(rng: random.Random) -> Payload:
             "      </plugin>",
         ]
     text = "\n".join([*lines, "    </plugins>", "  </build>", "</project>", ""])
-    return payload("project in xml", text, leading(text, ["<artifactId>acme-parent</artifactId>"], salient), deep)
+    return payload("project in xml", text, leading(text, ["acme-parent"], salient), deep)
 
 
 def media_types(rng: random.Random) -> Payload:
     """Records in XML, each with the same sentence in many languages."""
     parts, salient, deep = ['<?xml version="1.0" encoding="UTF-8"?>\n<mime-info>'], [], []
     for at in range(60):
-        salient.append(f'<mime-type type="application/vnd.{noun(rng)}.{noun(rng)}{at}"')
-        comments = []
+        salient.append(f"application/vnd.{noun(rng)}.{noun(rng)}{at:02d}")
+        said, comments = [], []
         for language in ("be", "da", "de", "eo", "fi", "ga", "hu", "nn", "pl", "sk"):
-            deep.append(f"{title(rng)} ({language})")
-            comments.append(f'    <comment xml:lang="{language}">{deep[-1]}</comment>')
+            said.append(f"{title(rng)} ({language})")
+            comments.append(f'    <comment xml:lang="{language}">{said[-1]}</comment>')
+        deep.append(rng.choice(said))
         glob = f'    <glob pattern="*.{code(rng, 3).lower()}{at}"/>'
-        parts += [f"  {salient[-1]}>", f"    <comment>{sentence(rng)}</comment>", *comments, glob, "  </mime-type>"]
+        parts += [
+            f'  <mime-type type="{salient[-1]}">',
+            f"    <comment>{sentence(rng)}</comment>",
+            *comments,
+            glob,
+            "  </mime-type>",
+        ]
     return payload("records in xml", "\n".join([*parts, "</mime-info>", ""]), salient, deep)
 
 

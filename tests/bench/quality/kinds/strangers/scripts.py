@@ -75,9 +75,7 @@ def chinese_feed(rng: random.Random) -> Payload:
             f"  <description>{chinese(rng)}{deep[-1]}{''.join(chinese(rng) for _ in range(4))}</description>",
             "</item>",
         ]
-    return payload(
-        "feed in chinese", "\n".join([*lines, "</rdf:RDF>", ""]), [f"<title>{each}<" for each in salient], deep
-    )
+    return payload("feed in chinese", "\n".join([*lines, "</rdf:RDF>", ""]), salient, deep)
 
 
 def japanese_feed(rng: random.Random) -> Payload:

@@ -134,7 +134,7 @@ def changed_files(rng: random.Random) -> Payload:
             }
         )
     names = [str(each["filename"]) for each in files]
-    return payload("changed files", compact(files), [f'"{name}"' for name in names], [each.strip() for each in deep])
+    return payload("changed files", compact(files), names, [each.strip() for each in deep])
 
 
 def commits(rng: random.Random) -> Payload:

@@ -9,14 +9,14 @@ from typing import Any
 
 from tests.bench.quality.facts import Payload, leading, payload
 from tests.bench.quality.kinds.records import compact, indented
-from tests.bench.quality.words import camel, code, ident, noun, paragraph, person, sentence, snake, title
+from tests.bench.quality.words import ident, noun, paragraph, pascal, person, sentence, snake, title
 
 
 def text_around_json(rng: random.Random) -> Payload:
     """A tool that speaks: what it found, the data, what to mind, what to do next."""
     customers = [
         {
-            "customer": f"{person(rng)} {at}",
+            "customer": f"{person(rng)} {at:02d}",
             "email": f"{snake(rng)}{at}@example.net",
             "ltv_eur": rng.randint(10, 9999),
             "notes": paragraph(rng, 2),
@@ -32,7 +32,7 @@ def text_around_json(rng: random.Random) -> Payload:
     left_out = "3 customers were left out because their consent expired on 2026-10-31"
     following = "call crm_export with segment_id=seg_88120"
     text = f"{found} (page 1 of 4). Results:\n\n```json\n{indented(customers)}\n```\n\nWarning: {left_out}.\nNext step: {following}.\n"
-    names = [f'"{each["customer"]}"' for each in customers]
+    names = [str(each["customer"]) for each in customers]
     return payload(
         "text around json",
         text,
@@ -68,8 +68,8 @@ def markdown_in_json(rng: random.Random) -> Payload:
 
 def file_in_base64(rng: random.Random) -> Payload:
     """A file as the API of a host gives it: where it is can be read, what is in it cannot."""
-    content = base64.encodebytes("\n".join(sentence(rng) for _ in range(260)).encode()).decode()
-    where = "https://raw.example.org/acme/tools/master/bin/settle-build"
+    content = base64.encodebytes("\n".join(sentence(rng) for _ in range(260))[:18_000].encode()).decode()
+    where = "https://raw.example.org/acme/tools?object=17"
     head = {
         "name": "settle-build",
         "path": "bin/settle-build",
@@ -81,7 +81,7 @@ def file_in_base64(rng: random.Random) -> Payload:
     return payload(
         "file in base64",
         compact({**head, "content": content, "download_url": where}),
-        ['"path":"bin/settle-build"', where],
+        ["bin/settle-build", where],
         [str(head["sha"])],
     )
 
@@ -94,7 +94,7 @@ def folders(rng: random.Random) -> Payload:
     def folder(depth: int) -> list[dict[str, Any]]:
         made: list[dict[str, Any]] = []
         for _ in range((7, 4, 2)[depth]):
-            name = f"{noun(rng)}_{len(names)}"
+            name = f"{noun(rng)}_{len(names):03d}"
             names.append(name)
             made.append({"name": name, "type": "directory", "children": folder(depth + 1) if depth < 2 else leaves()})
         return [*made, *leaves()]
@@ -104,7 +104,7 @@ def folders(rng: random.Random) -> Payload:
         files.extend(some)
         return [{"name": name, "type": "file"} for name in some]
 
-    return payload("tree of folders", indented(folder(0)), [f'"{name}"' for name in names], files)
+    return payload("tree of folders", indented(folder(0)), names, files)
 
 
 def strings(rng: random.Random) -> Payload:
@@ -135,7 +135,7 @@ def introspection(rng: random.Random) -> Payload:
         types.append(
             {
                 "kind": "OBJECT",
-                "name": f"{camel(rng).capitalize()}{at}",
+                "name": f"{pascal(rng)}{at:02d}",
                 "description": sentence(rng),
                 "fields": fields,
                 "inputFields": None,
@@ -148,12 +148,12 @@ def introspection(rng: random.Random) -> Payload:
         {"data": {"__schema": {"queryType": {"name": "Query"}, "mutationType": {"name": "Mutation"}, "types": types}}}
     )
     deep = [field["description"] for each in types for field in each["fields"][2:3]]  # type: ignore[index]
-    return payload("introspection", text, [f'"{each["name"]}"' for each in types], deep)
+    return payload("introspection", text, [str(each["name"]) for each in types], deep)
 
 
 def schema(rng: random.Random) -> Payload:
     """A JSON schema: definitions that refer to each other."""
-    names = [f"{camel(rng).capitalize()}{at}" for at in range(70)]
+    names = [f"{pascal(rng)}{at:02d}" for at in range(70)]
     deep = []
     definitions: dict[str, Any] = {}
     for name in names:
@@ -179,9 +179,7 @@ def schema(rng: random.Random) -> Payload:
         "createOnlyProperties": ["/properties/AccountId"],
     }
     text = json.dumps({**head, "definitions": definitions}, indent=1)
-    return payload(
-        "schema", text, leading(text, ["Acme::Ledger::Dashboard"], [f'"{name}": {{' for name in names]), deep
-    )
+    return payload("schema", text, leading(text, ["Acme::Ledger::Dashboard"], names), deep)
 
 
 def places(rng: random.Random) -> Payload:
@@ -199,20 +197,3 @@ def places(rng: random.Random) -> Payload:
     text = compact({"type": "FeatureCollection", "features": features})
     deep = [str(each["geometry"]["coordinates"][0][30][0]) for each in features]
     return payload("places", text, [each["properties"]["name"] for each in features], deep)
-
-
-def secrets_rotation(rng: random.Random) -> Payload:
-    """Maps in a map, keyed by what they are about, one of them overdue."""
-    vaults = {
-        f"{noun(rng)}-{noun(rng)}-{at}": {
-            "owner": person(rng),
-            "rotated": f"2026-{rng.randint(1, 11):02d}-{rng.randint(1, 28):02d}",
-            "fingerprint": code(rng, 24),
-            "remark": sentence(rng),
-            "overdue": at == 77,
-        }
-        for at in range(120)
-    }
-    text = indented({"generated": "2026-11-30", "vaults": vaults})
-    must = ['"overdue": true', f'"{list(vaults)[77]}"']
-    return payload("map of records", text, leading(text, must), [str(each["fingerprint"]) for each in vaults.values()])

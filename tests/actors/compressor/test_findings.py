@@ -1,0 +1,104 @@
+"""What compilers and linters found: every kind of finding once with its number, its messages and their places."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from actors.compressor.detect import Kind, detect
+from actors.compressor.findings import ERROR, WARNING, read
+from actors.compressor.messages import Policy
+from tests.actors.compressor.texts import shortened
+
+FORMS = {
+    "gcc": ["src/a{n}.c:{n}:7: warning: unused variable ‘x{n}’ [-Wunused-variable]", "   {n} | int x{n};", "      | ^"],
+    "gcc error": ["src/a{n}.c:{n}:7: error: unknown type name ‘x{n}’", "   {n} | x{n} y;", "      | ^~"],
+    "tsc": ["src/a{n}.ts({n},17): error TS2345: Argument of type 'x{n}' is not assignable."],
+    "mypy": ["src/a{n}.py:{n}: error: Name \"x{n}\" is not defined  [name-defined]"],
+    "flake8": ["src/a{n}.py:{n}:80: E501 line too long ({n} > 79 characters)"],
+    "go": ["./a{n}.go:{n}:2: x{n} declared and not used (unused)"],
+    "rust": ["error[E0308]: mismatched types in x{n}", "  --> src/a{n}.rs:{n}:12", "   |", "{n} |   let a = x{n};", ""],
+    "ruff": ["TC001 Move import `x{n}` into a block", "  --> src/a{n}.py:{n}:3", "   |", "help: Move it", ""],
+    "eslint": ["/src/a{n}.js", "  {n}:33  warning  'x{n}' is never used  no-unused-vars", ""],
+    "grouped": ["src/a{n}.py:", "  {n}:33 D401 First line should be imperative: \"x{n}\"", ""],
+    "javac": ["src/A{n}.java:{n}: error: cannot find symbol", "    x{n}();", "    ^", "  symbol:   method x{n}()"],
+    "maven": ["[ERROR] /src/A{n}.java:[{n},24] error: cannot find x{n}"],
+}  # fmt: skip
+
+
+def report(kind: str, count: int) -> str:
+    return "\n".join(line.format(n=n) for n in range(10, 10 + count) for line in FORMS[kind])
+
+
+@pytest.mark.parametrize("kind", sorted(FORMS))
+def test_every_form_is_read(kind: str) -> None:
+    text = report(kind, 60)
+    assert detect(text) is Kind.FINDINGS
+    found = read(text.split("\n"))
+    assert len(found) == 60
+    assert {finding.kind for finding in found} == {found[0].kind}
+    assert all(f"a{n}." in found[n - 10].file.lower() for n in range(10, 70))
+    assert all(found[n - 10].place.lstrip("([").startswith(str(n)) for n in range(10, 70))
+    assert all(re.search(rf"\bx{n}\b", found[n - 10].message) or kind == "flake8" for n in range(10, 70))
+
+
+@pytest.mark.parametrize("kind", sorted(FORMS))
+def test_a_few_among_many_of_another_kind_all_stay(kind: str) -> None:
+    usual = "flake8" if kind != "flake8" else "mypy"
+    lines = report(usual, 900).split("\n")
+    lines[300:300] = report(kind, 4).split("\n")
+    out = shortened("\n".join([*lines, "", "Found 904 errors."]))
+    told = read(report(kind, 4).split("\n"))
+    assert all(finding.message in out for finding in told)
+    assert all(f"{finding.file}{'' if finding.place[0] == '(' else ':'}{finding.place}" in out for finding in told)
+    assert "Found 904 errors." in out
+    assert re.search(r"\[shortened: 904 findings of \d+ kinds", out)
+
+
+def test_equal_messages_stand_once_with_all_their_places() -> None:
+    lines = [f"src/a.py:{n}:1: E402 module level import not at top of file" for n in range(1, 500)]
+    out = shortened("\n".join([*lines, "src/b.py:3:7: F821 undefined name 'ledger'"]), policy=Policy(max_chars=9_000))
+    assert out.count("E402 module level import") == 1
+    assert "src/b.py:3:7" in out
+    assert out.index("F821") < out.index("E402")
+
+
+def test_errors_come_before_warnings() -> None:
+    lines = [f"a.c:{n}:1: warning: unused variable ‘x{n}’ [-Wunused-variable]" for n in range(1, 600)]
+    lines.insert(400, "a.c:400:9: error: expected ‘;’ before ‘}’ token")
+    out = shortened("\n".join(lines))
+    assert out.startswith("error: expected ‘;’ before ‘}’ token\n  a.c:400:9")
+
+
+def test_where_the_statements_of_findings_fit_their_source_stays_around_them() -> None:
+    text = "\n".join(
+        f"src/a{n}.c:{n}:7: error: unknown type name ‘x{n}’\n"
+        + "\n".join(f"   {n} |   line {k} of it" for k in range(40))
+        for n in range(1, 30)
+    )
+    out = shortened(text)
+    assert all(f"src/a{n}.c:{n}:7: error: unknown type name ‘x{n}’" in out for n in range(1, 30))
+    assert "…+" in out
+
+
+def test_notes_are_part_of_the_finding_before_them() -> None:
+    found = read(["a.c:1:2: error: no match", "a.c:9:9: note: candidate: f(int)", "a.c:3:2: warning: old [-Wold]"])
+    assert [finding.severity for finding in found] == [ERROR, WARNING]
+
+
+def test_the_query_brings_its_finding_first() -> None:
+    out = shortened(report("mypy", 900), query="x777")
+    assert 'src/a777.py:777: error: Name "x777" is not defined' in out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"src/a.py:{n}:    return settle(x{n})" for n in range(300)),
+        "\n".join(f"12:00:{n % 60:02}: error: nothing left ({n})" for n in range(300)),
+        "\n".join(f"key{n}: value of it (twice)" for n in range(300)),
+    ],
+)
+def test_matches_logs_and_settings_are_no_findings(text: str) -> None:
+    assert detect(text) is not Kind.FINDINGS
