@@ -97,7 +97,9 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
     if kind is Kind.RECORDS and text.count("><") > _FEWEST_ELEMENTS + text.count("\n"):
         text = text.replace("><", ">\n<")
     if kind is not Kind.DIFF and (" \n" in text or "\t\n" in text):
-        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+        # A tab at the end of a table's line is its last cell.
+        blank = " " if kind is Kind.TABLE else " \t"
+        text = "\n".join([line.rstrip(blank) for line in text.split("\n")])
     if kind in _LOOSE:
         if "\n\n\n\n" in text:
             text = _BLANKS.sub("\n\n\n", text)

@@ -42,6 +42,7 @@ class Finding:
         file / place: where it was found; line and column as the tool writes them.
         severity: `ERROR`, `WARNING` or `OTHER`.
         kind: what findings of one rule have in common.
+        head: position of the line that names the file, where findings stand under it; -1 elsewhere.
     """
 
     lines: tuple[int, ...]
@@ -50,6 +51,7 @@ class Finding:
     message: str
     severity: int
     kind: str
+    head: int = -1
 
 
 ERROR, WARNING, OTHER = 0, 1, 2
@@ -65,7 +67,7 @@ def reports(lines: Sequence[str]) -> bool:
 def read(lines: Sequence[str]) -> list[Finding]:
     """The findings, in order; notes that only explain the one before are left out."""
     found: list[Finding] = []
-    path = ""
+    path, head = "", -1
     for index, line in enumerate(lines):
         if "-->" in line:
             behind = _BEHIND.match(line)
@@ -74,15 +76,18 @@ def read(lines: Sequence[str]) -> list[Finding]:
             continue
         if not line[:1].isspace():
             if file := _FILE.match(line):
-                path = file[1]
-            elif (head := line[:_CONSIDERED].partition(" ")[0])[-1:] in _ENDS or (":" in head and head[-1:].isdigit()):
+                path, head = file[1], index
+            elif (first := line[:_CONSIDERED].partition(" ")[0])[-1:] in _ENDS or (
+                ":" in first and first[-1:].isdigit()
+            ):
                 whole = _IN_LINE.match(line[:_CONSIDERED])
                 if whole and whole["severity"] not in ("note", "info", "help", "hint"):
                     severity = whole["severity"] or whole["level"] or ""
                     found.append(_finding((index,), whole["place"], line[whole.start("message") :].strip(), severity))
         elif path and (under := _UNDER.match(line[:_CONSIDERED])):
             message = line[under.start("message" if under["message"] else "rule") :].strip()
-            found.append(_finding((index,), f"{path}:{under['place']}", message, under["severity"] or ""))
+            finding = _finding((index,), f"{path}:{under['place']}", message, under["severity"] or "")
+            found.append(replace(finding, head=head))
         elif found and "symbol:" in line and (symbol := _SYMBOL.match(line)):
             last = found[-1]
             found[-1] = replace(last, lines=(*last.lines, index), message=f"{last.message}: {symbol[1]}")

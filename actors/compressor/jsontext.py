@@ -7,7 +7,7 @@ decoded. Text that nests deeper than the parser's recursion guard is treated as 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 import msgspec
@@ -148,6 +148,11 @@ def lexemes(items: Sequence[Node]) -> Sequence[bytes]:
     return items.raws if isinstance(items, _Plain) else [item.raw for item in items]
 
 
+def made(items: Sequence[Node]) -> Iterable[tuple[int, Node]]:
+    """The items of an array that have been looked at, with their positions in order: any that anybody knows of."""
+    return sorted(items.nodes.items()) if isinstance(items, _Plain) else enumerate(items)
+
+
 def _is_flat(raw: bytes) -> bool:
     """Whether an array holds nothing but numbers and literals."""
     return not any(raw.find(mark, 1) >= 0 for mark in (b'"', b"[", b"{"))
@@ -157,11 +162,11 @@ class _Plain(Sequence[Node]):
     """Plain values of a long array: of a hundred thousand numbers hardly any is ever looked at, so each becomes a node
     when it is first asked for, and is the same one from then on."""
 
-    __slots__ = ("_nodes", "raws")
+    __slots__ = ("nodes", "raws")
 
     def __init__(self, raws: list[bytes]) -> None:
         self.raws = raws
-        self._nodes: dict[int, Node] = {}
+        self.nodes: dict[int, Node] = {}
 
     def __len__(self) -> int:
         return len(self.raws)
@@ -175,9 +180,9 @@ class _Plain(Sequence[Node]):
             return [self[one] for one in range(*at.indices(len(self.raws)))]
         raw = self.raws[at]
         at = at if at >= 0 else at + len(self.raws)
-        if at not in self._nodes:
-            self._nodes[at] = Node(raw)
-        return self._nodes[at]
+        if at not in self.nodes:
+            self.nodes[at] = Node(raw)
+        return self.nodes[at]
 
 
 def string(raw: bytes) -> str:

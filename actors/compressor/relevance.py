@@ -80,21 +80,29 @@ class Term:
     hits: dict[int, float]
 
 
-def look_up(text: str, starts: Sequence[int], query: str) -> list[Term]:
+def look_up(text: str, starts: Sequence[int], query: str, total: int = 0) -> list[Term]:
     """Where the words of a query stand; words that occur nowhere are left out.
 
     Args:
         starts: where the units begin, ascending.
+        total: how many units there are, where the text holds but some of them.
     """
     folded = fold(text)
+    total = max(total, len(starts))
     found = []
     for term in terms(query) if starts else []:
         hits = _hits(folded, starts, term)
         if not hits and not term.isascii() and "\\u" in folded:
             hits = _hits(folded, starts, _escaped(term))
         if hits:
-            found.append(Term(math.log(1 + (len(starts) - len(hits) + 0.5) / (len(hits) + 0.5)), hits))
+            found.append(Term(math.log(1 + (total - len(hits) + 0.5) / (len(hits) + 0.5)), hits))
     return found
+
+
+def spellings(query: str) -> list[str]:
+    """The words of a query in lower case, and as JSON writers put them that keep to ASCII."""
+    words = terms(query)
+    return [*words, *(_escaped(word) for word in words if not word.isascii())]
 
 
 def _escaped(term: str) -> str:
@@ -114,9 +122,13 @@ def score(text: str, starts: Sequence[int], query: str) -> dict[int, float]:
     return scores
 
 
-def near(text: str, starts: Sequence[int], query: str, around: int) -> dict[int, float]:
-    """How many words of the query, and how rare ones, stand within `around` code points of each unit with a hit."""
-    found = look_up(text, starts, query)
+def near(text: str, starts: Sequence[int], query: str, around: int, total: int = 0) -> dict[int, float]:
+    """How many words of the query, and how rare ones, stand within `around` code points of each unit with a hit.
+
+    Args:
+        total: how many units there are, where the text holds but some of them.
+    """
+    found = look_up(text, starts, query, total)
     places = [list(term.hits) for term in found]
     scores: dict[int, float] = {}
     for unit in {unit for term in found for unit in term.hits}:

@@ -20,8 +20,10 @@ _MOST_FLAGS = 16
 _COMMON = 0.01
 _TEMPLATED = 0.6
 _MOST_RARE, _RARE_SHARE = 80, 0.04
-_MOST_ALIKE = 8
-"""Lines of one rare statement that are shown."""
+_MOST_ALIKE, _MOST_OF_HEAD = 8, 12
+"""Lines of one rare statement that are shown, and of all rare ones that begin alike."""
+_SHARE_OF_RARE = 0.02
+_USUAL = 0.5
 
 
 def shapes_of(units: Units) -> list[bytes]:
@@ -61,29 +63,39 @@ def statements(units: Units, shapes: list[bytes]) -> list[str]:
 
 
 def rare(written: list[str]) -> list[int]:
-    """The lines of the rarest statements, rarest first; none where most lines are unlike one another, so that being
-    rare says nothing."""
+    """The lines of the rarest statements, rarest first, not too many that begin alike; none where most lines are unlike
+    one another, so that being rare says nothing."""
     counts = Counter(written)
     common = max(5, _COMMON * len(written))
     if sum(count for count in counts.values() if count >= common) < _TEMPLATED * len(written):
         return []
-    room = min(_MOST_RARE, int(_RARE_SHARE * len(written)))
-    if sum(1 for count in counts.values() if count == 1) > room:
+    if sum(1 for count in counts.values() if count == 1) > min(_MOST_RARE, int(_RARE_SHARE * len(written))):
         return []
-    chosen: set[str] = set()
-    for statement, count in sorted(counts.items(), key=lambda item: item[1]):
-        if count > room:
-            break
-        room -= count
-        chosen.add(statement)
-    places = sorted(
-        (index for index, statement in enumerate(written) if statement in chosen),
-        key=lambda index: counts[written[index]],
-    )
+    heads = _heads(counts, len(written))
+    places: dict[str, list[int]] = {}
+    for index, statement in enumerate(written):
+        if counts[statement] <= _SHARE_OF_RARE * len(written):
+            places.setdefault(statement, []).append(index)
     shown: Counter[str] = Counter()
-    found = []
-    for index in places:
-        shown[written[index]] += 1
-        if shown[written[index]] <= _MOST_ALIKE:
-            found.append(index)
+    found: list[int] = []
+    room = min(_MOST_RARE, int(_RARE_SHARE * len(written)))
+    for statement, lines in sorted(places.items(), key=lambda item: len(item[1])):
+        head = heads[statement]
+        some = lines[:: -(-len(lines) // min(_MOST_ALIKE, max(1, _MOST_OF_HEAD - shown[head])))]
+        if len(found) + len(some) > room:
+            break
+        shown[head] += len(some)
+        found += some
     return found
+
+
+def _heads(counts: Counter[str], total: int) -> dict[str, str]:
+    """The first word of each statement that is not in most lines, such as a level: what is done."""
+    times: Counter[str] = Counter()
+    for statement, count in counts.items():
+        for word in set(statement.split(" ")):
+            times[word] += count
+    return {
+        statement: next((word for word in statement.split(" ") if times[word] < _USUAL * total), "")
+        for statement in counts
+    }

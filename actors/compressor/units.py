@@ -156,6 +156,27 @@ def _short_fence(units: Units, first: int, last: int) -> str:
     return f"{kept} …+{units.lines[last] - units.lines[at - 1] - 1}\n{mark}\n"
 
 
+def fence_around(block: str, position: int) -> str:
+    """A long fenced block with the lines around a place in it, and how many are left out before and behind."""
+    lines = block.rstrip().split("\n")
+    at = block.count("\n", 0, position)
+    first, last = max(1, at - 1), max(1, min(at, len(lines) - 2))
+    size = sum(map(len, lines[first : last + 1]))
+    while last + 1 < len(lines) - 1 and size + len(lines[last + 1]) <= _LONGEST_FENCE // 2:
+        last += 1
+        size += len(lines[last])
+    before, behind = first - 1, len(lines) - 2 - last
+    return "\n".join(
+        [
+            lines[0],
+            *([f"…+{before}"] if before else []),
+            *lines[first:last],
+            f"{lines[last]} …+{behind}" if behind else lines[last],
+            f"{lines[-1]}\n",
+        ]
+    )
+
+
 def _pieces(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     found = []
     while start < stop:

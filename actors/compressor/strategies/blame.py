@@ -10,6 +10,7 @@ from actors.compressor.excerpt import Gaps, choose
 from actors.compressor.ranks_code import code
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.thin import LARGE
 from actors.compressor.units import split
 
 _LINE = re.compile(
@@ -20,7 +21,9 @@ _HEAD_SHARE = 0.2
 
 def blame(task: Task) -> Draft | None:
     """`number commit line` for the lines that matter, under a list of the commits with author, day and number of lines;
-    `None` where a line is not of that form."""
+    `None` where a line is not of that form, or the text is too long to be read whole."""
+    if len(task.text) > LARGE:
+        return None
     found = [_LINE.match(line) for line in task.text.split("\n") if line.strip()]
     rows = [match for match in found if match is not None]
     if len(rows) < 0.9 * len(found) or not rows:

@@ -6,7 +6,7 @@ A tree of a thousand names reads better than three of its things in full.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -92,8 +92,8 @@ def grow(node: Node) -> Tree | None:
 
 
 def _nests(node: Node) -> bool:
-    parts: Collection[Node] = node.items if node.raw[:1] == b"[" else node.members.values()
-    if sum([part.raw[:1] == b"{" for part in parts]) < _OBJECTS * len(parts):
+    parts: Sequence[Node] = node.items if node.raw[:1] == b"[" else [*node.members.values()]
+    if sum([raw[:1] == b"{" for raw in jsontext.lexemes(parts)]) < _OBJECTS * len(parts):
         return False
     largest = sorted(parts, key=lambda part: -len(part.raw))[:2]
     return any(part.raw[:1] == b"{" and _inner(part.members) is not None for part in largest)

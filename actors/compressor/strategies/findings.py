@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from actors.compressor import ranks
 from actors.compressor.budget import Budget, cost
-from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, Gaps, choose
-from actors.compressor.findings import Finding, read
+from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, USEFUL, Gaps, choose
+from actors.compressor.findings import ERROR, Finding, read
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
@@ -24,10 +24,8 @@ _MOSTLY = 0.5
 
 
 def findings(task: Task) -> Draft | None:
-    """The lines that state the findings, where they fit, with what stands around them; else the findings by kind.
-
-    `None` where there are none, or too many kinds.
-    """
+    """The lines that state the findings, where they fit, with what stands around them; else the findings by kind, or
+    where these are too many, as many lines as fit, errors first. `None` where there are no findings."""
     if len(task.text) > LARGE:
         return None
     units = split(task.text)
@@ -37,16 +35,22 @@ def findings(task: Task) -> Draft | None:
     ranked = [FILLER] * len(units)
     for finding in found:
         for index in finding.lines:
-            ranked[index] = SALIENT + 1
+            ranked[index] = MUST if finding.severity == ERROR else SALIENT
+        if finding.head >= 0:
+            # A finding without its file says nothing.
+            ranked[finding.head] = MUST if finding.severity == ERROR else max(ranked[finding.head], SALIENT + 1)
     for index in _totals(units, found):
         ranked[index] = MUST
     ranks.ends(ranked, 2, 3)
     ask(units, ranked, task.query)
     needed = sum(units.length(index) + 1 for index, rank in enumerate(ranked) if rank >= SALIENT)
-    if needed <= task.soft.chars:
-        excerpt = choose(units, ranked, task.budget, task.soft, Gaps.INLINE)
-        return Draft(excerpt.text, f"{excerpt.kept} of {excerpt.total} lines, …+N = N lines left out", excerpt.complete)
-    return _by_kind(task, units, ranked, found)
+    if needed > task.soft.chars:
+        draft = _by_kind(task, units, ranked, found)
+        if draft is not None:
+            return draft
+        ranked = [USEFUL + 1 if rank == SALIENT else rank for rank in ranked]
+    excerpt = choose(units, ranked, task.budget, task.soft, Gaps.INLINE)
+    return Draft(excerpt.text, f"{excerpt.kept} of {excerpt.total} lines, …+N = N lines left out", excerpt.complete)
 
 
 def _totals(units: Units, found: list[Finding]) -> list[int]:

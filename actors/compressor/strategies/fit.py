@@ -223,7 +223,7 @@ class Fit:
 
     def _plain(self, items: Sequence[Node], room: int) -> str:
         """Short values: those that stand out and those that are asked for, and a run from the top."""
-        asked = [at for at, item in enumerate(items) if item in self.answers] if self.answers else []
+        asked = [at for at, item in jsontext.made(items) if item in self.answers] if self.answers else []
         later = {*asked, *far(items)}
         kept: dict[int, str] = {}
         for at in [*sorted(later), *range(len(items))]:

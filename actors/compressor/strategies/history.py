@@ -23,8 +23,9 @@ def history(task: Task) -> Draft | None:
     `None` where no commit has a subject.
     """
     if task.text.lstrip().startswith("commit "):
-        blocks = [block for block in ("\n" + task.text).split("\ncommit ") if block.strip() and _subject(block)]
-        commits = [(block[:_HASH], _subject(block)) for block in blocks]
+        told = [(block, _subject(block)) for block in ("\n" + task.text).split("\ncommit ") if block.strip()]
+        blocks = [block for block, subject in told if subject]
+        commits = [(block[:_HASH], subject) for block, subject in told if subject]
         form = "commit {}\n\n"
     else:
         found = [match for match in map(_LINE.match, task.text.split("\n")) if match is not None]

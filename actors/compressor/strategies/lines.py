@@ -12,11 +12,11 @@ from actors.compressor.grid import odd, read
 from actors.compressor.ranks_code import code, narrow
 from actors.compressor.ranks_diff import diff
 from actors.compressor.ranks_log import log
-from actors.compressor.relevance import near
+from actors.compressor.relevance import near, window
 from actors.compressor.statements import shapes_of, statements
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE, thin
-from actors.compressor.units import Units, merge_fences, split
+from actors.compressor.units import Units, fence_around, merge_fences, split
 
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.LOG: (log, Gaps.BLOCK),
@@ -66,7 +66,7 @@ def truncate(task: Task) -> Draft:
         if excerpt.kept >= len({units.lines[index] for index in salient}):
             return _draft(task, excerpt, gaps, counts)
     if task.kind is Kind.CODE:
-        units.overrides |= narrow(units, salient, budget)
+        units.overrides |= narrow(units, [index for index in salient if ranked[index] < ASKED - 1], budget)
     # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
     return _draft(task, choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
 
@@ -114,6 +114,10 @@ def ask(units: Units, ranked: list[int], query: str) -> None:
             for other in range(max(0, index - before), min(len(units), index + after + 1)):
                 ranked[other] = max(ranked[other], ASKED - 1)
             ranked[index] = ASKED
+            if index in units.overrides:
+                units.overrides[index] = fence_around(
+                    units.contents[index], max(0, window(units.contents[index], query, 1))
+                )
 
 
 def _frequent(units: Units) -> str:

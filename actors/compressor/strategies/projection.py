@@ -191,7 +191,7 @@ class Projection:
             self._count(len(items), len(items), "items")
             return ",".join(self.render(item, depth + 1) for item in items)
         self._count(room, len(items), "items")
-        wanted = [at for at, item in enumerate(items) if item in self.known.answers] if self.known.answers else []
+        wanted = [at for at, item in jsontext.made(items) if item in self.known.answers] if self.known.answers else []
         matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted, *far(items)})
         matches = [at for at in matches if room - 1 <= at < len(items) - 1]
         return self._sampled(
@@ -366,7 +366,7 @@ class Projection:
         return self.known.matches[container]
 
     def _answers(self, nodes: Sequence[Node]) -> list[int]:
-        texts = [node.raw.decode() for node in nodes]
+        texts = [raw.decode() for raw in jsontext.lexemes(nodes)]
         starts, position = [], 0
         for text in texts:
             starts.append(position)

@@ -125,14 +125,15 @@ def survey(records: list[Record]) -> Survey:
     for name in [name for name, points in scores.items() if points == PLAIN and fields.opaque(found.get(name))][1:]:
         scores[name] = MINOR  # one key to a record will do
     scores = dict(sorted(scores.items(), key=lambda pair: (-pair[1], *_order(pair[0]))))
-    telling = _distinct(scores, odd)
+    telling = _distinct(scores, odd, total)
     alarms = _events(records, _alarms(records[:_MOST_READ]), telling)
     return Survey(scores, same, _outliers(sample, odd, paths), alarms, paths, telling)
 
 
-def _distinct(scores: dict[str, int], found: dict[str, Field]) -> str:
+def _distinct(scores: dict[str, int], found: dict[str, Field], total: int) -> str:
     """The field of words with the most values; else that of the highest score."""
-    named = [name for name, points in scores.items() if points >= MINOR and name in found]
+    common = {name for name, own in found.items() if own.present - own.empty >= _COMMON * total}
+    named = [name for name, points in scores.items() if points >= MINOR and name in common]
     words = [name for name in named if fields.words(found[name])]
     return max(words or named[:1], key=lambda name: len(found[name].values), default="")
 

@@ -141,7 +141,8 @@ class Drafts:
                 break
             if self._known.tree(node):
                 return Shape.TREE
-            largest = max(parts, key=lambda part: len(part.raw))
+            lengths = [*map(len, jsontext.lexemes(parts))]
+            largest = parts[lengths.index(max(lengths))]
             if len(parts) >= (FEWEST if node.raw[:1] == b"[" else FEW) and len(largest.raw) < _MOST_OF * len(node.raw):
                 records = self._known.records(node)
                 if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):

@@ -7,6 +7,7 @@ from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, Gaps, choose, spread
 from actors.compressor.ranks import holding
 from actors.compressor.units import LONGEST_UNIT, merge_fences, safe_cut, split
+from tests.actors.compressor.texts import shortened
 
 
 @given(st.text(alphabet="ab \n\r\té한👩‍💻", max_size=300))
@@ -101,3 +102,33 @@ def test_words_are_found_in_their_units_whatever_stands_before() -> None:
     )
     found = holding(units, ("error", "fail", "결론", "✗"))
     assert [units.contents[at].split()[0][:6] for at in found] == ["결론:", "an", "✗", "xxxxxx"]
+
+
+def test_a_fence_in_a_list_ends_where_its_indented_mark_stands() -> None:
+    text = "- item\n\n  ```js\n  let x\n  ```\n\nprose between\n\n```\nother\n```\n"
+    units = merge_fences(split(text))
+    assert [unit.split("\n")[0] for unit in units.contents] == ["- item", "  ```js", "prose between", "```"]
+
+
+def test_marks_that_close_nothing_open_nothing() -> None:
+    units = merge_fences(split("~~~\na\n```\nb\n"))
+    assert units.contents == ["~~~", "a", "```", "b"]
+
+
+def test_a_query_reaches_into_a_long_fence() -> None:
+    block = "\n".join(f"value_{at} = compute({at})" for at in range(90))
+    text = "".join(
+        f"## Part {at}\n\n{'Prose that explains it all. ' * 60}\n\n```py\n{block.replace('value', f'part{at}')}\n```\n\n"
+        for at in range(12)
+    )
+    out = shortened(text, query="part7_66")
+    assert "part7_66 = compute(66)" in out
+    assert out.count("```") % 2 == 0
+
+
+def test_a_gap_that_is_shorter_than_its_mark_is_no_gap() -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 41))
+    units = split(text)
+    ranks = [MUST if index in (0, 2, 20) else 1 for index in range(40)]
+    made = choose(units, ranks, Budget(1000, 1000), Budget(0, 0), Gaps.BLOCK)
+    assert made.text.startswith("line 1\nline 2\nline 3\n[lines 4-20]\n")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -27,9 +30,24 @@ def test_what_python_prints_is_read_as_it_was(value: list[object]) -> None:
         assert json.loads(printed) == ast.literal_eval(repr(value))
 
 
-@pytest.mark.parametrize("text", ["{'a': 1", "{'a': Decimal('1')}", "[{'a': <object at 0x7f>}]", "['it's']"])
+@pytest.mark.parametrize("text", ["{'a': 1", "{'a': Fraction(1, 2)}", "[{'a': <object at 0x7f>}]", "['it's']"])
 def test_what_is_not_plain_data_stays_text(text: str) -> None:
     assert look(text).kind is not Kind.JSON
+
+
+def test_what_database_drivers_print() -> None:
+    printed = repr(
+        [
+            (1, "it's", Decimal("12.30"), datetime(2026, 11, 3, 7, 5, 9, 120, tzinfo=UTC), date(2026, 1, 2), None),
+            (2, 'say "x"', Decimal("1E+5"), datetime(2026, 11, 3, 7, 5), date(1899, 12, 31), True),
+        ]
+    )
+    assert as_json(printed) == (
+        '[[1, "it\'s", 12.30, "2026-11-03T07:05:09.000120+00:00", "2026-01-02", null], '
+        '[2, "say \\"x\\"", 1E+5, "2026-11-03T07:05", "1899-12-31", true]]'
+    )
+    key = UUID(int=7)
+    assert as_json(repr([{"id": key, "n": Decimal("NaN")}])) == f'[{{"id": "{key}", "n": "NaN"}}]'
 
 
 def test_rows_of_a_database_server_are_listed() -> None:

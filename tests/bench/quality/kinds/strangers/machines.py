@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.bench.quality.facts import Payload, payload
+from tests.bench.quality.facts import Payload, leading, payload
 from tests.bench.quality.words import ADJECTIVES, camel, code, ident, noun, pascal, snake, stamp
 
 
@@ -65,20 +65,18 @@ def garbage(rng: random.Random) -> Payload:
 
 def threads(rng: random.Random) -> Payload:
     """A dump of threads, two of which wait for each other."""
-    parts, deep = (
-        ["2026-11-30 20:37:22\nFull thread dump OpenJDK 64-Bit Server VM (21.0.5+11 mixed mode, sharing):\n"],
-        [],
-    )
+    parts = ["2026-11-30 20:37:22", "Full thread dump OpenJDK 64-Bit Server VM (21.0.5+11 mixed mode, sharing):", ""]
+    names, deep = [], []
     for at in range(60):
         deep.append(f"nid=0x{ident(rng, 5)}")
-        name = f"{rng.choice(['pool-1', 'pool-2', 'netty'])}-thread-{at}"
+        names.append(f"{rng.choice(['pool-1', 'pool-2', 'netty'])}-thread-{at:02d}")
         state = rng.choice(["WAITING (parking)", "TIMED_WAITING (sleeping)", "RUNNABLE"])
         frames = [
             f"\tat org.acme.{noun(rng)}.{pascal(rng)}.{camel(rng)}({noun(rng).capitalize()}.java:{rng.randint(9, 900)})"
             for _ in range(6)
         ]
         parts += [
-            f'"{name}" #{at + 12} prio=5 os_prio=0 cpu={rng.randint(1, 900)}.41ms elapsed=91.54s tid=0x00007f{ident(rng, 10)} {deep[-1]}',
+            f'"{names[-1]}" #{at + 12} prio=5 os_prio=0 cpu={rng.randint(1, 900)}.41ms elapsed=91.54s tid=0x00007f{ident(rng, 10)} {deep[-1]}',
             f"   java.lang.Thread.State: {state}",
             *frames,
             "",
@@ -97,16 +95,13 @@ def threads(rng: random.Random) -> Payload:
         "",
         "Found 1 deadlock.",
     ]
-    return payload(
-        "thread dump",
-        "\n".join(parts) + "\n",
-        [found, f'{lock} "settle-reader"', f'{lock} "settle-writer"', "Found 1 deadlock."],
-        deep,
-    )
+    text = "\n".join(parts) + "\n"
+    must = [found, f'{lock} "settle-reader"', f'{lock} "settle-writer"', "Found 1 deadlock."]
+    return payload("thread dump", text, leading(text, must, names), deep)
 
 
 def mappings(rng: random.Random) -> Payload:
-    """The memory of a process: the same twenty lines for each mapping; one takes nearly everything."""
+    """The memory of a process: the same dozen lines for each mapping; one takes nearly everything."""
     fields = [
         "Size",
         "KernelPageSize",
@@ -120,20 +115,21 @@ def mappings(rng: random.Random) -> Payload:
         "Swap",
         "Locked",
     ]
-    lines, salient, deep = [], ["[heap]", "[stack]"], []
+    lines, libraries, deep = [], [], []
     for at in range(110):
         begin = rng.getrandbits(27) << 12
         deep.append(f"7f{begin:010x}-7f{begin + 4096:010x}")
-        where = {3: "[heap]", 109: "[stack]"}.get(at, f"/usr/lib/{noun(rng)}/{snake(rng)}.so.{at}")
+        libraries.append(f"/usr/lib/{noun(rng)}/{snake(rng)}.so.{at}")
+        where = {3: "[heap]", 109: "[stack]"}.get(at, libraries[-1])
         lines.append(f"{deep[-1]} r-xp 00001000 fe:00 {rng.randint(10**4, 10**5)}    {where}")
         for field in fields:
             amount = {"KernelPageSize": 4, "Locked": 0}.get(field, rng.choice([0, 4, rng.randint(4, 900)]))
             if (at, field) == (3, "Rss"):
                 amount = 48_211_733
-                salient.append(f"{amount} kB")
             lines.append(f"{field + ':':<16}{amount:>9} kB")
         lines.append("VmFlags: rd mr mw me")
-    return payload("mappings", "\n".join(lines) + "\n", salient, deep)
+    text = "\n".join(lines) + "\n"
+    return payload("mappings", text, leading(text, ["[heap]", "48211733 kB", "[stack]"], libraries), deep)
 
 
 def packets(rng: random.Random) -> Payload:
@@ -228,8 +224,10 @@ def machine_code(rng: random.Random) -> Payload:
 
 
 def paths(rng: random.Random) -> Payload:
-    """`find -printf`: a few files are a hundred times as large as the rest."""
-    lines, salient, deep = [], [], []
+    """`find -printf`: three files are far larger than all the rest."""
+    lines: list[str] = []
+    salient: list[str] = []
+    deep: list[str] = []
     for at in range(420):
         path = f"/var/lib/{noun(rng)}/{noun(rng)}/{rng.choice(ADJECTIVES)}-{noun(rng)}/{snake(rng)}-{at}.parquet"
         large = at in (41, 207, 344)

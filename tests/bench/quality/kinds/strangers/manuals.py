@@ -21,7 +21,8 @@ def manual_page(rng: random.Random) -> Payload:
         "       settle [options] [account...]",
         "",
     ]
-    salient, deep = [], []
+    salient: list[str] = []
+    deep: list[str] = []
     for section in ("DESCRIPTION", "OPTIONS", "FILES", "ENVIRONMENT"):
         lines += [section, *_justified(rng, paragraph(rng, 3), 7, deep), ""]
         if section != "OPTIONS":

@@ -185,7 +185,7 @@ def readings(rng: random.Random) -> Payload:
 
 def grafana(rng: random.Random) -> Payload:
     """A dashboard: panels that differ in title and expression only."""
-    panels = []
+    panels: list[dict[str, Any]] = []
     for at in range(56):
         colour = {"color": {"mode": "palette-classic"}, "custom": {"axisBorderShow": False, "lineWidth": 1}}
         steps = [{"color": "green", "value": None}, {"color": "red", "value": 80}]
@@ -211,7 +211,7 @@ def grafana(rng: random.Random) -> Payload:
         "dashboard",
         text,
         leading(text, ["Edge overview"], [str(each["title"]) for each in panels]),
-        [each["targets"][0]["expr"] for each in panels],  # type: ignore[index]
+        [each["targets"][0]["expr"] for each in panels],
     )
 
 

@@ -51,7 +51,14 @@ def notion(rng: random.Random) -> Payload:
         blocks += [block("to_do", title(rng), checked=rng.random() < 0.5) for _ in range(3)]
     decision = "Decision: we drop the nightly export and move billing to event sourcing by 15 January."
     blocks.append(block("callout", decision))
-    body = {"object": "list", "results": blocks, "next_cursor": None, "has_more": False, "type": "block", "block": {}}
+    body: dict[str, Any] = {
+        "object": "list",
+        "results": blocks,
+        "next_cursor": None,
+        "has_more": False,
+        "type": "block",
+        "block": {},
+    }
     text = compact({**body, "request_id": ident(rng, 32)})
     return payload("page blocks", text, leading(text, [decision], salient), deep)
 

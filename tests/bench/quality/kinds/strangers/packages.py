@@ -43,7 +43,9 @@ def installed(rng: random.Random) -> Payload:
 
 def package_log(rng: random.Random) -> Payload:
     """What was done to packages, six lines for each; upgrades are what one looks for."""
-    lines, salient, deep = [], [], []
+    lines: list[str] = []
+    salient: list[str] = []
+    deep: list[str] = []
     for at in range(80):
         name = f"lib{noun(rng)}{at}:amd64"
         old, new = f"2.{at}-1", f"2.{at}-1+deb12u{rng.randint(1, 9)}"

@@ -147,7 +147,7 @@ def commits(rng: random.Random) -> Payload:
         "type": "User",
         "site_admin": False,
     }
-    made = []
+    made: list[dict[str, Any]] = []
     for at in range(50):
         who = {"name": person(rng), "email": "dev@example.org", "date": stamp(rng, at * 20_000)}
         made.append(
@@ -168,5 +168,5 @@ def commits(rng: random.Random) -> Payload:
                 "parents": [{"sha": ident(rng, 40)}],
             }
         )
-    titles = [each["commit"]["message"].split("\n")[0] for each in made]  # type: ignore[index]
+    titles = [each["commit"]["message"].split("\n")[0] for each in made]
     return payload("commits", indented(made), titles, [str(each["node_id"]) for each in made])

@@ -1,4 +1,4 @@
-"""One thing wrapped in another, and shapes of JSON that are no listings: strings, trees, schemas, maps."""
+"""One thing wrapped in another, and shapes of JSON that are no listings: strings, trees, schemas, coordinates."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ def strings(rng: random.Random) -> Payload:
 
 def introspection(rng: random.Random) -> Payload:
     """The types of a GraphQL API, most of it nulls."""
-    types = []
+    types: list[dict[str, Any]] = []
     for at in range(40):
-        fields = [
+        fields: list[dict[str, Any]] = [
             {
                 "name": f"{name}{at}",
                 "description": sentence(rng),
@@ -147,7 +147,7 @@ def introspection(rng: random.Random) -> Payload:
     text = compact(
         {"data": {"__schema": {"queryType": {"name": "Query"}, "mutationType": {"name": "Mutation"}, "types": types}}}
     )
-    deep = [field["description"] for each in types for field in each["fields"][2:3]]  # type: ignore[index]
+    deep = [field["description"] for each in types for field in each["fields"][2:3]]
     return payload("introspection", text, [str(each["name"]) for each in types], deep)
 
 
