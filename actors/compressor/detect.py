@@ -15,6 +15,7 @@ _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
 _DEEP = " " * 40
 _UNEVEN = 0.618
+_RAGGED_FROM, _RAGGED = 4, 2
 _FEWEST_MARKS = 0.02
 _MOST_PARSED = 4_000_000
 """Code points from which lines of JSON are taken for the lines of a log: to read each takes seconds."""
@@ -284,7 +285,13 @@ def delimiter(lines: list[str]) -> str:
     for mark in ("\t", ",", ";", "|"):
         width = rows[0].count(mark)
         if width and not rows[0].startswith(("|", "#", "//")) and '"' not in rows[0]:
-            like = sum(1 for row in rows if row.count(mark) == width or (row.count(mark) > width and '"' in row))
+            counts = [row.count(mark) for row in rows]
+            like = sum(
+                1 for row, count in zip(rows, counts, strict=True) if count == width or (count > width and '"' in row)
+            )
+            # Some writers leave out the empty cells at the end of a row.
+            if width >= _RAGGED_FROM:
+                like += sum(1 for count in counts if width - _RAGGED <= count < width)
             if like >= 0.95 * len(rows) and (width >= 2 or len(rows) >= 8) and ". " not in rows[0]:
                 return mark
     return ""
@@ -311,7 +318,9 @@ def aligned(lines: list[str]) -> bool:
     capitals = sum(1 for name in names if name.isupper())
     rows = [len(wide_cells(line)) for line in lines[1:]]
     alike = sum(1 for width in rows if abs(width - len(names)) <= 1)
-    return capitals >= 0.6 * len(names) or (alike >= 0.9 * len(rows) and len(names) >= 3)
+    # A title in capitals has no room between its words.
+    spaced = "  " in lines[0].strip() or "\t" in lines[0].strip()
+    return (spaced and capitals >= 0.6 * len(names)) or (alike >= 0.9 * len(rows) and len(names) >= 3)
 
 
 def preamble(lines: list[str]) -> int:

@@ -116,12 +116,15 @@ def records(units: Units) -> list[int]:
     if sum(len(places[label]) for label in single) > max(2 * _FEWEST, _SINGLE * len(units)):
         scores.update(dict.fromkeys(single, USEFUL))
     named = any(scores[label] > SALIENT and len(indices) >= _FEWEST for label, indices in places.items())
-    best = "" if named else _best(places, found)
+    openers = _openers(units, found)
+    heads = [] if named else _heads(found, openers, max(map(len, places.values()), default=0))
+    best = "" if named or heads else _best(places, found)
     if best:
         scores[best] = SALIENT + 1
     ranks = [scores.get(label, FILLER) for label, _ in found]
-    openers = _openers(units, found)
-    if not named and not best:
+    for index in heads:
+        ranks[index] = SALIENT + 1
+    if not named and not best and not heads:
         counts = Counter(found)
         for index in openers:
             if counts[found[index]] <= 2:
@@ -210,6 +213,14 @@ def _far(values: list[str], indices: list[int]) -> list[int]:
     mean = sum(numbers) / len(numbers)
     far = _FAR * (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
     return [at for at, number in zip(indices, numbers, strict=True) if far and number - mean > far][:2]
+
+
+def _heads(found: Sequence[tuple[str, str]], openers: list[int], most: int) -> list[int]:
+    """The lines without a label that records begin with, where nearly every record has one of its own."""
+    heads = [index for index in openers if not found[index][0] and index + 1 < len(found) and found[index + 1][0]]
+    if len(heads) < max(_FEWEST, most // 2) or len({found[index][1] for index in heads}) < _DISTINCT * len(heads):
+        return []
+    return heads
 
 
 def _openers(units: Units, found: Sequence[tuple[str, str]]) -> list[int]:

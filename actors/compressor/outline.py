@@ -15,15 +15,24 @@ from actors.compressor.units import Units
 _CUES = (
     "decision", "action", "todo", "fixme", "recommend", "conclusion", "summary", "important", "deadline", "root cause",
     "workaround", "agreed", "next step", "resolution", "resolved", "tl;dr", "caution", "danger", "breaking", "note:",
-    "결론", "요약", "결정", "중요", "주의", "조치", "結論", "要約", "決定", "重要", "注意", "対応",
+    "warning", "achtung", "wichtig", "hinweis", "beschluss", "entscheidung", "fazit", "frist", "attention",
+    "conclusión", "decisión", "décision",
+    "결론", "요약", "결정", "중요", "주의", "조치", "긴급",
+    "結論", "要約", "決定", "重要", "注意", "対応", "至急", "期限", "结论", "决定", "紧急",
 )  # fmt: skip
-_CUE = re.compile(
-    r"(?:^|[\s*_\[>(:])(?:decisions?|action(?: item)?s?|to-?do|fixme|recommend(?:ation|ed)?s?|conclusions?|summary"
+_CUE_WORD = (
+    r"(?:decisions?|action(?: item)?s?|to-?do|fixme|recommend(?:ation|ed)?s?|conclusions?|summary"
     r"|important|deadline|root cause|workaround|agreed|next steps?|resolution|resolved|tl;dr|caution|danger|breaking"
-    r"(?: changes?)?|note|결론|요약|결정|결정 사항|중요|주의|조치|結論|要約|決定|決定事項|重要|注意|対応)"
-    r"(?: #?\d{1,4})?[*_\]]{0,2} ?[:：]",
+    r"(?: changes?)?|note|warning|achtung|wichtig|hinweis|beschl(?:uss|üsse)|entscheidung(?:en)?|fazit|frist|attention"
+    r"|conclusión|decisión|décisions?|결론|요약|결정|결정 사항|중요|주의|조치|긴급"
+    r"|結論|要約|決定|決定事項|重要|注意|対応|至急|期限|结论|决定|紧急)"
+)
+_CUE = re.compile(
+    rf"(?:^|[\s*_\[>(:]){_CUE_WORD}(?: #?\d{{1,4}})?[*_\]]{{0,2}} ?[:：]"
+    rf"|[【\[「]{_CUE_WORD}[^】\]」\n]{{0,12}}[】\]」]",
     re.I,
 )
+"""A word with a colon behind it, or in brackets."""
 _MOST_CUES = 40
 _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
@@ -34,7 +43,7 @@ _NAMES = frozenset("-\"'nNiItTkKhHsSrR")
 """How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
-    r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} ?\S.{0,100}\S ?={1,6}$"
+    r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} \S.{0,100}$"
     r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
 _RULES = tuple(mark * 3 for mark in "=-~^*+#\"'`")

@@ -53,15 +53,15 @@ _SAMPLED = 200
 
 
 def log(units: Units) -> list[int]:
-    """Trouble and the trace behind it, summaries, both ends, rare statements, measures far from the others of their
-    statement, long silences; then one of each shape of line."""
+    """Trouble and the trace behind it, summaries, both ends, steps, rare statements, measures far above the others of
+    their statement, long silences; then one line of each statement."""
     services, units = _services(units)
     ranks = [FILLER] * len(units)
     shapes = shapes_of(units)
     written = statements(units, shapes)
     counts = Counter(written)
     found = alarms(units, shapes, written)
-    _fresh(written, ranks)
+    _fresh(written, counts, ranks)
     trouble = Counter(written[index] for index, rank in found.items() if rank >= SALIENT)
     seen: Counter[str] = Counter()
     for index, rank in found.items():
@@ -101,9 +101,8 @@ def _services(units: Units) -> tuple[list[str], Units]:
     return names, replace(units, contents=bodies)
 
 
-def _fresh(written: list[str], ranks: list[int]) -> None:
+def _fresh(written: list[str], counts: Counter[str], ranks: list[int]) -> None:
     """Lifts the first line of each statement."""
-    counts = Counter(written)
     known: set[str] = set()
     for index, statement in enumerate(written):
         if statement not in known:

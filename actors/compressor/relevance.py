@@ -134,13 +134,13 @@ def near(text: str, starts: Sequence[int], query: str, around: int, total: int =
     for unit in {unit for term in found for unit in term.hits}:
         low = bisect_left(starts, starts[unit] - around)
         high = bisect_right(starts, starts[unit] + around)
-        total = 0.0
+        points = 0.0
         for term, units in zip(found, places, strict=True):
             at = bisect_left(units, low)
             if at < len(units) and units[at] < high:
                 own = term.hits.get(unit, 0.0)
-                total += term.rarity * (min(own, 2.0) if own else _NEARBY * min(term.hits[units[at]], 1.0))
-        scores[unit] = total
+                points += term.rarity * (min(own, 2.0) if own else _NEARBY * min(term.hits[units[at]], 1.0))
+        scores[unit] = points
     return scores
 
 

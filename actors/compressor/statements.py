@@ -10,7 +10,7 @@ from actors.compressor.units import Units
 _NUMBERS = bytes(range(0x30, 0x3A)) + b"abcdefABCDEF-.,"
 _WORD = re.compile(r"\[[^\]\d\s]{1,8}\]|(?<![^\s\[(<{|'])[^\W\d][^\W\d/]*(?:[.-][^\W\d/]+)*(?![\w/.\\-])")
 """A word of letters, whole or in front of a separator, or a flag in brackets: what a program writes each time alike."""
-_CONSIDERED = 160
+_CONSIDERED = 300
 """Code points of a line that say which statement wrote it."""
 _MOST_WORDS = 12
 _SELDOM = 200

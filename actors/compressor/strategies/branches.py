@@ -16,8 +16,8 @@ from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, i
 from actors.compressor.strategies.records import Record, Survey, outline
 
 _DEEPEST = 60
-_FEWEST, _LEVELS = 12, 3
-"""Fewer things, or less deep, are no tree."""
+_FEWEST, _LEVELS, _MOST = 12, 3, 3_000
+"""Fewer things, or less deep, are no tree; and of more only the outer ones are looked at."""
 _ALIKE, _OBJECTS, _ECHOES, _PRESENT = 0.5, 0.9, 0.8, 0.15
 _LOOKED_AT = 8
 TOLD = -1
@@ -40,7 +40,7 @@ Cut = Callable[[Node, int], str]
 
 @dataclass(frozen=True)
 class Branch:
-    """One thing: its plain fields, and under the name `inner` the things in it."""
+    """One thing: its plain fields, and under the name `inner` the things in it, as far as they were looked at."""
 
     record: Record
     inner: str
@@ -69,20 +69,28 @@ class Tree:
     lengths: dict[str, tuple[list[int], int]] = field(default_factory=dict)
 
 
-def grow(node: Node) -> Tree | None:
-    """The tree that a container is; `None` where what it holds does not nest."""
+def grow(node: Node, answers: frozenset[Node]) -> Tree | None:
+    """The tree that a container is; `None` where what it holds does not nest.
+
+    Args:
+        answers: nodes that are asked for, and what holds them: these are grown however large the tree is.
+    """
     if node.raw[:1] not in _CONTAINERS:
         return None
     single = node.raw[:1] == b"{" and _inner(node.members) is not None
     array = node.raw[:1] == b"["
-    top = [_branch(Record(None, node), 0)] if single else _children(node, 0) if _nests(node) else []
+    top = [_branch(Record(None, node))] if single else _children(node) if _nests(node) else []
     every: list[Branch] = []
-    levels = 0
-    level = top
-    while level:
+    levels, level = 0, top
+    while level and levels < _DEEPEST:
         levels += 1
         every += level
-        level = [child for branch in level for child in branch.children]
+        below: list[Branch] = []
+        for branch in level:
+            if branch.inner and (len(every) + len(below) < _MOST or branch.record.node in answers):
+                branch.children.extend(_children(branch.record.members[branch.inner]))
+                below += branch.children
+        level = below
     if levels < _LEVELS or len(every) < _FEWEST:
         return None
     seen = outline([branch.record for branch in every])
@@ -99,18 +107,16 @@ def _nests(node: Node) -> bool:
     return any(part.raw[:1] == b"{" and _inner(part.members) is not None for part in largest)
 
 
-def _branch(record: Record, depth: int) -> Branch:
+def _branch(record: Record) -> Branch:
     members = record.members
-    inner = _inner(members) if depth < _DEEPEST else None
-    if inner is None:
-        return Branch(record, "", False, [])
-    return Branch(record, inner, members[inner].raw[:1] == b"[", _children(members[inner], depth + 1))
+    inner = _inner(members)
+    return Branch(record, inner or "", inner is not None and members[inner].raw[:1] == b"[", [])
 
 
-def _children(node: Node, depth: int) -> list[Branch]:
+def _children(node: Node) -> list[Branch]:
     if node.raw[:1] == b"[":
-        return [_branch(Record(None, item), depth) for item in node.items]
-    return [_branch(Record(key, item), depth) for key, item in node.members.items()]
+        return [_branch(Record(None, item)) for item in node.items]
+    return [_branch(Record(key, item)) for key, item in node.members.items()]
 
 
 def _inner(members: dict[str, Node]) -> str | None:
@@ -160,7 +166,7 @@ class Drawing:
         for branch in branches:
             if id(branch) not in self.within:
                 left += 1
-            elif branch.children or branch.record.node in self.answers:
+            elif branch.inner or branch.record.node in self.answers:
                 parts += self._run(run, array)
                 run = []
                 parts.append(self._entry(branch, array))
@@ -207,11 +213,12 @@ class Drawing:
             for name, value in members.items()
             if name != branch.inner and (name in self.columns or (asked and value in self.answers))
         ]
-        if branch.children:
+        if branch.inner:
+            held = members[branch.inner]
             inside = (
                 self._list(branch.children, branch.array)
                 if any(id(child) in self.within for child in branch.children)
-                else jsontext.quote(f"…+{len(branch.children)} {'items' if branch.array else 'members'}")
+                else jsontext.quote(f"…+{len(held.items)} items" if branch.array else f"…+{len(held.members)} members")
             )
             parts.append(f"{jsontext.quote(branch.inner)}:{inside}")
         return "{" + ",".join(parts) + "}"
@@ -279,7 +286,7 @@ def _outer(tree: Tree, room: int, columns: Sequence[str], limit: int, answers: f
 def _frame(branch: Branch) -> int:
     """Code points of a thing without its fields."""
     key = 0 if branch.record.key is None else len(branch.record.key) + 3
-    return key + (len(branch.inner) + 9 if branch.children else 3)
+    return key + (len(branch.inner) + 9 if branch.inner else 3)
 
 
 def _lengths(tree: Tree, name: str) -> tuple[list[int], int]:
@@ -288,7 +295,7 @@ def _lengths(tree: Tree, name: str) -> tuple[list[int], int]:
     labelled = 0
     for branch in tree.every:
         node = branch.record.members.get(name)
-        rows = not branch.children and branch.record.key is None
+        rows = not branch.inner and branch.record.key is None
         values.append((5 if rows else 0) if node is None else _length(node) + 1)
         labelled += node is not None and not rows
     return values, labelled * (len(name) + 3)
@@ -296,8 +303,8 @@ def _lengths(tree: Tree, name: str) -> tuple[list[int], int]:
 
 def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
     members = branch.record.members
-    rows = not branch.children and branch.record.key is None
-    size = _frame(branch) + (_COUNT if branch.children else 0)
+    rows = not branch.inner and branch.record.key is None
+    size = _frame(branch) + (_COUNT if branch.inner else 0)
     for name in columns:
         if name in members:
             size += min(_length(members[name]), limit) + (1 if rows else len(name) + 4)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
@@ -20,6 +21,8 @@ _LABEL, _MARK = 160, 24
 """What a name or a text gets before anything else shares, and what a count of left out members takes."""
 _KEYS_FROM = 6
 """So many members that are left out are listed by name, where they are containers."""
+_MOST_RANKED = 8_000
+"""Members of one object that are compared; those that come after them are only counted, apart from answers."""
 _OPENED = 48
 """Code points that a part gets at least where not all parts have room."""
 _DEEPEST = 40
@@ -112,15 +115,18 @@ class Fit:
         listed = self.listing(node, room)
         if listed is not None:
             return listed
-        members = [self._member(name, value) for name, value in node.members.items()]
+        every = node.members
+        members = [self._member(name, value) for name, value in islice(every.items(), _MOST_RANKED)]
+        beyond = islice(every.items(), _MOST_RANKED, None) if self.answers else ()
+        members += [self._member(name, value) for name, value in beyond if value in self.answers]
         room -= 2
         shown = members if sum(member.cost for member in members) <= room else self._shown(members, room - _MARK)
         if not shown:
-            return jsontext.quote(f"…+{len(members)} members")
+            return jsontext.quote(f"…+{len(every)} members")
         places = {id(member) for member in shown}
         left = [member for member in members if id(member) not in places]
         used = sum(member.cost for member in shown)
-        rest = self._rest(left, room - used) if left else ""
+        rest = self._rest(left, len(every) - len(shown), room - used) if len(shown) < len(every) else ""
         texts = self._shared(shown, room - used - len(rest), depth)
         parts = [f"{member.name}:{texts[id(member)]}" for member in members if id(member) in texts]
         return "{" + ",".join([*parts, rest] if rest else parts) + "}"
@@ -167,10 +173,10 @@ class Fit:
             shown.append(member)
         return shown
 
-    def _rest(self, left: list[_Member], room: int) -> str:
-        """What stands for members that are left out: their names where they are many parts, else their number."""
+    def _rest(self, left: list[_Member], count: int, room: int) -> str:
+        """What stands for `count` members that are left out: their names where they are many parts, else that."""
         if sum(member.rank == PART for member in left) >= _KEYS_FROM:
-            head = f'"…":{{"left out":"+{len(left)} members","key":['
+            head = f'"…":{{"left out":"+{count} members","key":['
             names: list[str] = []
             length = len(head) + 2
             for member in left:
@@ -180,7 +186,7 @@ class Fit:
                 names.append(member.name)
             if names:
                 return head + ",".join(names) + "]}"
-        return f'"…":"+{len(left)} members"'
+        return f'"…":"+{count} members"'
 
     def _shared(self, shown: list[_Member], room: int, depth: int) -> dict[int, str]:
         """The values of members: what names and tells gets room first, then all share, those that need least first."""

@@ -51,7 +51,7 @@ class Known:
     def tree(self, node: Node) -> Tree | None:
         """The tree that a container is, if it is one; grown once."""
         if node not in self.trees:
-            self.trees[node] = grow(node)
+            self.trees[node] = grow(node, self.answers)
         return self.trees[node]
 
 

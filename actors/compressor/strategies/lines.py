@@ -21,6 +21,7 @@ from actors.compressor.units import Units, fence_around, merge_fences, split
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.LOG: (log, Gaps.BLOCK),
     Kind.REPORT: (log, Gaps.BLOCK),
+    Kind.FINDINGS: (log, Gaps.BLOCK),
     Kind.GREP: (ranks.grep, Gaps.BLOCK),
     Kind.DIFF: (diff, Gaps.INLINE),
     Kind.CODE: (code, Gaps.INLINE),

@@ -19,7 +19,6 @@ from actors.compressor.strategies.branches import draw
 from actors.compressor.strategies.fit import FEWEST_LINES, LEAST_EXCERPT, Fit
 from actors.compressor.strategies.known import FEW, FEWEST, Known, alike, even, shown
 from actors.compressor.strategies.leaves import Path
-from actors.compressor.strategies.leaves import at as inside
 from actors.compressor.strategies.rungs import INNER, Rung
 from actors.compressor.strategies.series import far
 from actors.compressor.units import safe_cut
@@ -345,7 +344,7 @@ class Projection:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
         members = record.members
         for name, path, floor in columns:
-            node = members.get(name) if path is None else inside(record.node, path)
+            node = members.get(name) if path is None else record.inside(name, path)
             raw = node.raw if node is not None else b"null"
             first = raw[:1]
             if first == b'"' and node is not None:
@@ -385,7 +384,7 @@ def _fresh(records: Iterable[sets.Record], columns: list[tuple[str, Path | None,
     before: list[bytes] | None = None
     for record in records:
         members = record.members
-        nodes = [members.get(name) if path is None else inside(record.node, path) for name, path, _ in columns]
+        nodes = [members.get(name) if path is None else record.inside(name, path) for name, path, _ in columns]
         row = [b"" if node is None else node.raw for node in nodes]
         if row != before or record.key is not None:
             yield record

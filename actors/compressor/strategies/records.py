@@ -48,12 +48,13 @@ _ALARM_SHARE = 4
 class Record:
     """One record: its key in an object (`None` in an array), and itself."""
 
-    __slots__ = ("_members", "key", "node")
+    __slots__ = ("_inside", "_members", "key", "node")
 
     def __init__(self, key: str | None, node: Node) -> None:
         self.key = key
         self.node = node
         self._members: dict[str, Node] | None = None
+        self._inside: dict[str, Node | None] = {}
 
     @property
     def members(self) -> dict[str, Node]:
@@ -61,6 +62,12 @@ class Record:
         if self._members is None:
             self._members = self.node.members if self.node.raw[:1] == b"{" else {"value": self.node}
         return self._members
+
+    def inside(self, name: str, path: Path) -> Node | None:
+        """The value at the end of a path of that name, looked for once."""
+        if name not in self._inside:
+            self._inside[name] = at(self.node, path)
+        return self._inside[name]
 
 
 @dataclass(frozen=True)
@@ -312,7 +319,7 @@ def _outliers(records: list[Record], found: dict[str, Field], paths: dict[str, P
     inside = [(name, paths[name]) for name in telling if name in paths]
     for index, record in enumerate(records if telling else ()):
         values = {name: record.members[name].raw for name in telling & record.members.keys()}
-        values |= {name: node.raw for name, path in inside if (node := at(record.node, path)) is not None}
+        values |= {name: node.raw for name, path in inside if (node := record.inside(name, path)) is not None}
         counts = [rare[(name, raw[:200])] for name, raw in values.items() if (name, raw[:200]) in rare]
         counts += [1 for name, raw in values.items() if name in seldom and raw not in _NOTHING]
         if counts:

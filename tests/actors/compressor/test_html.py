@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from actors.compressor.html import to_markdown
+from actors.compressor.html_pieces import is_bearable, pieces
 
 
 def test_a_page() -> None:
@@ -74,3 +75,52 @@ def _numbered(part: str, at: int) -> str:
     for words in ("Part {}", "words of {}", "pre {}", "in {}", "r{}."):
         part = part.replace(words.format(0), words.format(at))
     return part
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (
+            f"<table>{''.join(f'<tr><td>{at}</td><td>b</td></tr>' for at in range(9_000))}</table>",
+            "\n".join(["| 0 | b |", "|---|---|", *(f"| {at} | b |" for at in range(1, 9_000))]),
+        ),
+        (
+            f"<table>{''.join(f'<tr><td><i>{at}</i></td></tr>' for at in range(9_000))}</table>",
+            "\n".join(["| *0* |", "|---|", *(f"| *{at}* |" for at in range(1, 9_000))]),
+        ),
+        (
+            f"<ol>{''.join(f'<li>one {at}' for at in range(20_000))}</ol>",
+            "\n".join(f"{at + 1}. one {at}" for at in range(20_000)),
+        ),
+        ("<p>" + "<br>".join(map(str, range(30_000))), "\n".join(map(str, range(30_000)))),
+        ("<pre>" + "\n".join(f"  {at} <b>x</b>" for at in range(20_000)), ""),
+        (f"<p>{'&lt;&amp; ' * 30_000}", ("<& " * 30_000).strip()),
+        (f"<object>{'<p>not shown</p>' * 20_000}</object><p>shown", "shown"),
+        (f"<p>a<script>{'if (a<b) ' * 40_000}</script>b", "ab"),
+        (f"<a href='/x'>{'<span>word</span> ' * 20_000}</a>", f"[{('word ' * 20_000).strip()}](/x)"),
+    ],
+    ids=["table", "table of marks", "list", "line breaks", "preformatted", "references", "left out", "script", "link"],
+)
+def test_what_is_longer_than_a_piece_is_cut_where_nothing_shows(page: str, expected: str) -> None:
+    assert len(list(pieces(page))) > 1 or "<script>" in page
+    if not expected:
+        expected = "```\n" + "\n".join(f"  {at} x" for at in range(20_000)).lstrip() + "\n```"
+    assert to_markdown(f"<!DOCTYPE html><html><body>{page}") == expected
+
+
+def test_pieces_are_the_page() -> None:
+    page = "".join(f'<div title="a > b{at}">x &amp; y<!-- <p> {at} --><style>a<b</style></div>' for at in range(9_000))
+    made = list(pieces(page))
+    assert "".join(made) == page
+    assert all(piece.startswith("<") for piece in made)
+    assert all(piece.count("<!--") == piece.count("-->") for piece in made)
+    assert all(piece.count("<style>") == piece.count("</style>") for piece in made)
+
+
+def test_a_page_that_would_multiply_in_the_parser_loses_its_tags_only() -> None:
+    marks = "".join(f"<b id={at}>" for at in range(400))
+    page = f"<p>{marks}{'<p>kept' * 20_000}"
+    assert not is_bearable(page)
+    assert is_bearable(f"<p>{marks}kept")
+    assert is_bearable("<p><b>kept</b>" * 20_000)
+    assert to_markdown(page).count("kept") == 20_000

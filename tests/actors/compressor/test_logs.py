@@ -180,3 +180,15 @@ def test_the_same_log_twice_as_long_keeps_the_same_trouble() -> None:
     assert lines[500] in short
     assert lines[500] in long
     assert re.search(r"\[shortened: \d+ of 2000 lines", long)
+
+
+def test_rare_statements_that_begin_alike_leave_room_for_others() -> None:
+    lines = ordinary(3_000)
+    signals = [f"sigaction SIG{chr(65 + at % 26)}{chr(65 + at // 26)} restored to the default" for at in range(60)]
+    for at, said in enumerate(signals):
+        lines[200 + at] = f"{clock((200 + at) * 7)} {said}"
+    lines[2_000] = f"{clock(14_000)} execve of /usr/bin/git replaced the process"
+    written = statements(split("\n".join(lines)), shapes_of(split("\n".join(lines))))
+    found = rare(written)
+    assert 2_000 in found
+    assert sum(1 for at in found if 200 <= at < 260) < 30

@@ -1,0 +1,47 @@
+"""Texts with as much structure as fits in them: no path is worse than linear, in time or in memory."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import pytest
+
+from actors.compressor.messages import Policy
+from tests.actors.compressor import texts
+from tests.bench.compress import DENSE, sized
+
+SMALL, LARGE = 50_000, 400_000
+TIMES = 24
+"""Linear is eight times, quadratic sixty-four."""
+LEAST_SECONDS = 0.004
+MOST_MEMORY = 20
+
+
+@pytest.mark.parametrize("kind", [*DENSE])
+@pytest.mark.parametrize("query", ["", "word 17 item"])
+def test_time_grows_no_faster_than_the_text(kind: str, query: str) -> None:
+    small, large = (cpu(sized(kind, size), query) for size in (SMALL, LARGE))
+    assert large <= TIMES * max(small, LEAST_SECONDS)
+
+
+@pytest.mark.parametrize("kind", ["html cells", "html inline", "html breaks", "numbers", "members", "blank lines"])
+def test_memory_is_a_small_multiple_of_the_text(kind: str) -> None:
+    text = sized(kind, LARGE)
+    tracemalloc.start()
+    try:
+        texts.compress(text, policy=Policy())
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most <= MOST_MEMORY * len(text)
+
+
+def cpu(text: str, query: str) -> float:
+    """The lesser CPU time of two rounds, so that the machine's other work hardly counts."""
+    found = []
+    for _ in range(2):
+        began = time.process_time()
+        texts.compress(text, policy=Policy(), query=query)
+        found.append(time.process_time() - began)
+    return min(found)
