@@ -90,11 +90,11 @@ def _blanks(units: Units, index: int, chosen: bytearray) -> int:
 
 
 def _order(ranks: Sequence[int], least: int) -> Iterator[int]:
-    """Best rank first. Units that matter are taken spread over the text, so that a tight budget still shows all of
-    it; filler is taken from the top, where it reads on."""
+    """Best rank first. Units that say something are taken spread over the text, so that a tight budget still shows all
+    of it; filler is taken from the top, where it reads on."""
     for rank in sorted({rank for rank in ranks if rank >= least}, reverse=True):
         indices = [index for index, own in enumerate(ranks) if own == rank]
-        yield from spread(indices) if rank >= SALIENT else indices
+        yield from spread(indices) if rank > FILLER else indices
 
 
 def spread(indices: Sequence[int]) -> Iterator[int]:

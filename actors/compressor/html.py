@@ -89,13 +89,19 @@ def to_markdown(html: str) -> str:
     end = 0
     for piece in pieces(html):
         end += len(piece)
-        tree = LexborHTMLParser(f"{walk.reopened()}{piece}{_CUT if end < len(html) else ''}")
-        title = tree.css_first("title") if not walk.out else None
-        untitled = tree.css_first("h1") is None and html.find("<h1", end) < 0
-        if title is not None and untitled and title.text().strip():
-            walk.out += ["# ", _SPACE.sub(" ", title.text()).strip(), _BLOCK]
-        walk.run(tree.html or "")
+        parsed, title = _parsed(f"{walk.reopened()}{piece}{_CUT if end < len(html) else ''}")
+        if title and walk.is_blank() and html.find("<h1", end) < 0:
+            walk.out += ["# ", title, _BLOCK]
+        walk.run(parsed)
     return walk.made()
+
+
+def _parsed(piece: str) -> tuple[str, str]:
+    """What the parser makes of a piece, and its title where it has no main heading. The tree is gone then."""
+    tree = LexborHTMLParser(piece)
+    title = tree.css_first("title")
+    named = title is not None and tree.css_first("h1") is None
+    return tree.html or "", _SPACE.sub(" ", title.text()).strip() if named else ""
 
 
 def _plain(text: str) -> str:
@@ -123,6 +129,10 @@ class _Walk:
 
     def made(self) -> str:
         return self._joined.whole(self.out)
+
+    def is_blank(self) -> bool:
+        """Whether nothing has been written yet."""
+        return self._joined.is_empty() and all(part in (_LINE, _BLOCK) for part in self.out)
 
     def reopened(self) -> str:
         """What is still open behind the pieces so far, as the beginning of the next one."""
@@ -335,6 +345,9 @@ class _Join:
         self._done: list[str] = []
         self._out: list[str] = []
         self._pending = ""
+
+    def is_empty(self) -> bool:
+        return not self._out and not self._done
 
     def whole(self, parts: list[str]) -> str:
         """All that was added and the last parts."""

@@ -34,6 +34,13 @@ _ANY_TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]{0,15})")
 _TAG = re.compile(rf"<(?!/?(?:{'|'.join(sorted(_SELF_CLOSING - {'p'}))})[\s>])(/?[a-zA-Z][a-zA-Z0-9]{{0,15}})")
 """Those that may nest."""
 _LEAF = re.compile(r"<([a-zA-Z][a-zA-Z0-9]{0,15}+)(?:\s[^<>]*+)?+>[^<]*+</\1>")
+_UNREAD = ("<script", "<SCRIPT", "<style", "<STYLE", "<!--")
+_UNMARKED = re.compile(
+    "<(?:"
+    + "|".join(rf"(?i:{name})\b[^<]*+(?:<(?!/(?i:{name}))[^<]*+)*+" for name in ("script", "style"))
+    + "|!--(?:[^-]++|-(?!->))*+)"
+)
+"""What looks like tags in them is none."""
 _TOGETHER = 50_000
 """Characters whose tags are held at a time."""
 
@@ -45,6 +52,8 @@ def is_bearable(html: str) -> bool:
     page of some kilobytes becomes one of gigabytes.
     """
     depth = formatted = copies = 0
+    if any(map(html.__contains__, _UNREAD)):
+        html = _UNMARKED.sub("", html)
     for part in _parts(html):
         # What holds nothing but text neither nests nor stays open: most tags need no look at their names.
         names = _TAG.findall(_LEAF.sub("", part)) or [""]

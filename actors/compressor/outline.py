@@ -36,10 +36,12 @@ _CUE = re.compile(
 _MOST_CUES = 40
 _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
-    r"^\s*(?:- )?[\"']?(?:name|id|title|kind|host|hostname|service|resource|namespace)[\"']?\s*[:=]\s*\S", re.I
+    r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text|operationid)[\"']?"
+    r"\s*[:=]\s*\S",
+    re.I,
 )
 _COMMENTS = frozenset("#;/")
-_NAMES = frozenset("-\"'nNiItTkKhHsSrR")
+_NAMES = frozenset("-\"'nNtTkKhHsSrRlLoO")
 """How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
@@ -49,6 +51,8 @@ _TITLE = re.compile(
 _RULES = tuple(mark * 3 for mark in "=-~^*+#\"'`")
 _TITLED = frozenset("cpsa")
 """Small letters that a line begins with which may match `_TITLE`."""
+_STAMPED = re.compile(r"\b\d{1,2}:\d\d\b")
+_LONGEST_STAMP = 60
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
@@ -129,15 +133,31 @@ def prose(units: Units) -> list[int]:
     for index in compress(range(len(units)), apart):
         if found[index] == FILLER:
             found[index] = FILLER + 1
+        line = units.contents[index]
+        if len(line) <= _LONGEST_STAMP and index + 1 < len(units) and not apart[index + 1] and _STAMPED.search(line):
+            # Who said something when is not yet what was said.
+            found[index + 1] = max(found[index + 1], FILLER + 1)
     titles = _titles(units, apart)
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
     for index, level in underlined(units).items():
         found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
+    for index, level in starred(units).items():
+        found[index] = SALIENT + max(1, 4 - level)
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
+
+
+def starred(units: Units) -> dict[int, int]:
+    """Headings as Org writes them, by their number of stars; none where stars only are the marks of a list."""
+    found = {
+        index: len(line) - len(line.lstrip("*"))
+        for index, line in enumerate(units.contents)
+        if line.startswith("*") and line.lstrip("*").startswith(" ")
+    }
+    return found if len({*found.values()}) > 1 and len(found) <= _MOST_TITLES * len(units) else {}
 
 
 def underlined(units: Units) -> dict[int, int]:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _IDENTITY = (
-    "title", "name", "full_name", "displayname", "display_name", "label", "subject", "summary", "headline",
+    "title", "name", "full_name", "fullname", "displayname", "display_name", "label", "subject", "summary", "headline",
     "number", "id", "key", "slug", "path", "file", "filename", "symbol", "code", "sku", "uri",
     "email", "login", "username", "handle", "ref", "sha", "hash",
 )  # fmt: skip
-_TITLES = 9
+_TITLES = 10
 """So many of them are names that people give; the others point at something."""
 _IDENTITY_NAMES = frozenset(_IDENTITY)
 _POINTERS = frozenset(("sha", "hash", "key", "ref", "code"))
@@ -36,6 +36,8 @@ _PERSONS = frozenset(
     )
 )  # fmt: skip
 """A name inside of one of these is not the record's."""
+_TYPED = frozenset(("s", "n", "v", "stringvalue", "integervalue", "doublevalue", "timestampvalue"))
+"""What stores call the value of a field of one type."""
 _NOTHING = (b"null", b'""')
 _HOLLOW = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
@@ -129,7 +131,7 @@ def entitles(found: Field) -> bool:
     return (
         place(found.name) < _TITLES
         and found.first[:1] == b'"'
-        and found.length <= 300 * found.present
+        and found.length <= (300 if b" " in found.first else 40) * found.present
         and len(found.values) >= _DISTINCT * found.present
     )
 
@@ -195,5 +197,7 @@ def worth(name: str, raw: bytes) -> int:
 
 
 def _last(name: str) -> str:
-    """`__name__` of `metric.__name__` is a name; so is `Tags[Name]`."""
-    return name.rstrip("]").replace("[", ".").rpartition(".")[2].strip("_").lower()
+    """`__name__` of `metric.__name__` is a name; so are `Tags[Name]` and `name.stringValue`."""
+    outer, _, last = name.rstrip("]").replace("[", ".").rpartition(".")
+    last = last.strip("_").lower()
+    return _last(outer) if last in _TYPED and outer else last

@@ -13,7 +13,7 @@ from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.columns import IDENTITY, STATE, TEXT, continues, person, worth
 from actors.compressor.strategies.records import alarming
-from actors.compressor.strategies.series import far
+from actors.compressor.strategies.series import odd
 from actors.compressor.units import safe_cut
 
 _LEAST_TEXT, _LEAST_PART, _NAMED = 24, 18, 72
@@ -230,7 +230,7 @@ class Fit:
     def _plain(self, items: Sequence[Node], room: int) -> str:
         """Short values: those that stand out and those that are asked for, and a run from the top."""
         asked = [at for at, item in jsontext.made(items) if item in self.answers] if self.answers else []
-        later = {*asked, *far(items)}
+        later = {*asked, *odd(items)}
         kept: dict[int, str] = {}
         for at in [*sorted(later), *range(len(items))]:
             text = self.render(items[at], max(_LEAST_TEXT, min(room - 1, _LABEL))) if at not in kept else ""

@@ -34,7 +34,7 @@ _MOST_READ = 20_000
 _SAMPLE = 1_000
 _FEWEST = 12
 """Among fewer records a rare value says nothing."""
-_LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 64, 100_000
+_LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 100, 100_000
 """Records whose inside is looked at: so many, or all of up to so many, or as many as make so many bytes."""
 _MOST_INNER = 6
 _COMMON = 0.4

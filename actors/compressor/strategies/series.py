@@ -1,9 +1,12 @@
-"""Long lists of measured values, plain or as pairs of time and value: which ones stand out."""
+"""Long lists of plain values, or of pairs of time and value: which ones stand out."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from operator import mul
+
+import re2
 
 from actors.compressor.jsontext import Node, lexemes
 
@@ -11,9 +14,29 @@ _FAR = 6.0
 """Standard deviations from the mean beyond which a value stands out."""
 _FEWEST, _MOST = 12, 3
 _MOST_READ = 300_000
+_FAILURE = re2.compile(rb"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|Traceback|\w+(?:Error|Exception):)")
+_LOUD_SHARE = 0.1
 _OTHERS = (b'"', b"[")
 _LONGEST = 40
 """Bytes of one value, as a number, a number in a string, or a pair."""
+
+
+def odd(items: Sequence[Node]) -> list[int]:
+    """Positions of the values that stand out, in order: numbers far from the others, or lines that name a failure."""
+    return far(items) or loud(items)
+
+
+def loud(items: Sequence[Node]) -> list[int]:
+    """Positions of the texts that name a failure, where few of many do; the first and last ones of them."""
+    if not _FEWEST <= len(items) <= _MOST_READ or items[0].raw[:1] != b'"':
+        return []
+    raws = lexemes(items)
+    if _FAILURE.search(b"\n".join(raws)) is None:
+        return []
+    found = [at for at, raw in enumerate(raws) if _FAILURE.search(raw) is not None]
+    if len(found) > _LOUD_SHARE * len(items):
+        return []
+    return found if len(found) <= 2 * _MOST else [*found[:_MOST], *found[-_MOST:]]
 
 
 def far(items: Sequence[Node]) -> list[int]:
@@ -24,11 +47,11 @@ def far(items: Sequence[Node]) -> list[int]:
     if max(map(len, raws)) > _LONGEST:
         return []
     try:
-        numbers = [*map(float, raws)] if raws[0][:1] not in _OTHERS else [_value(raw) for raw in raws]
+        numbers = array("d", map(float if raws[0][:1] not in _OTHERS else _value, raws))
     except ValueError:
         return []
     mean = sum(numbers) / len(numbers)
-    beside = [number - mean for number in numbers]
+    beside = array("d", [number - mean for number in numbers])
     far = _FAR * (sum(map(mul, beside, beside)) / len(numbers)) ** 0.5
     if not far or (max(beside) <= far and -min(beside) <= far):
         return []

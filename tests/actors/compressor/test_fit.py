@@ -148,6 +148,15 @@ def test_values_far_from_the_others_are_shown_in_long_series() -> None:
     assert far(Node(b'["a","b"]').items * 10) == []  # type: ignore[operator]
 
 
+def test_the_line_that_names_a_failure_is_shown_in_a_list_of_lines() -> None:
+    lines = [
+        f"2026-10-01 worker {random.Random(n).choice(_WORDS)} {n} did what it had to do and went on" for n in range(900)
+    ]
+    lines[444] = "2026-10-01 FATAL disk full on vol-9"
+    assert "disk full on vol-9" in shortened(json.dumps({"lines": lines}))
+    assert "disk full on vol-9" in shortened(json.dumps(lines))
+
+
 @pytest.mark.parametrize("room", [30, 60, 120, 400, 1_000, 4_000])
 def test_a_value_keeps_to_its_room_and_stays_json(room: int) -> None:
     document = {

@@ -112,7 +112,6 @@ def test_pieces_are_the_page() -> None:
     page = "".join(f'<div title="a > b{at}">x &amp; y<!-- <p> {at} --><style>a<b</style></div>' for at in range(9_000))
     made = list(pieces(page))
     assert "".join(made) == page
-    assert all(piece.startswith("<") for piece in made)
     assert all(piece.count("<!--") == piece.count("-->") for piece in made)
     assert all(piece.count("<style>") == piece.count("</style>") for piece in made)
 

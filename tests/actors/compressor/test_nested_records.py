@@ -89,7 +89,17 @@ def audit(at: int) -> dict[str, object]:
     return {"EventId": key(at, 32), "Resources": [], "Event": json.dumps(event)}
 
 
-@pytest.mark.parametrize("record", [issue, commit, instance, block, page, audit])
+def document(at: int) -> dict[str, object]:
+    """As document stores put it: a path for a name, and each value under its type."""
+    values = {
+        "fullName": {"stringValue": words(at)},
+        "age": {"integerValue": str(at)},
+        "bio": {"stringValue": words(at + 9, 40)},
+    }
+    return {"name": f"projects/x/databases/(default)/documents/users/{key(at, 20)}", "fields": values}
+
+
+@pytest.mark.parametrize("record", [issue, commit, instance, block, page, audit, document])
 def test_records_are_listed_by_the_names_inside_of_them(record: Callable[[int], dict[str, object]]) -> None:
     items = [record(number) for number in range(40)]
     out = shortened(json.dumps({"items": items, "total": 40}, indent=1))
