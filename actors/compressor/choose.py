@@ -18,6 +18,7 @@ from actors.compressor.strategies import (
     minified,
     parts,
     paths,
+    rows,
     structured,
     table,
 )
@@ -78,7 +79,7 @@ def _auto(task: Task) -> Draft:
         draft = embedded.embedded(task, data, _auto)
         if draft is not None:
             return replace(draft, path="truncate")
-        draft = structured.listing(task, data, _auto)
+        draft = structured.listing(task, rows.as_records(data) or data, _auto)
         if draft is not None:
             sampled = data[:1] == b"[" or "whole" in draft.said
             return replace(draft, path="schema_pruning" if sampled else "extract_fields")

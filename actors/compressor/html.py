@@ -100,8 +100,8 @@ def _parsed(piece: str) -> tuple[str, str]:
     """What the parser makes of a piece, and its title where it has no main heading. The tree is gone then."""
     tree = LexborHTMLParser(piece)
     title = tree.css_first("title")
-    named = title is not None and tree.css_first("h1") is None
-    return tree.html or "", _SPACE.sub(" ", title.text()).strip() if named else ""
+    words = title.text() if title is not None and tree.css_first("h1") is None else ""
+    return tree.html or "", _SPACE.sub(" ", words).strip()
 
 
 def _plain(text: str) -> str:

@@ -36,8 +36,8 @@ _CUE = re.compile(
 _MOST_CUES = 40
 _SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
 _IDENTITY = re.compile(
-    r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text|operationid)[\"']?"
-    r"\s*[:=]\s*\S",
+    r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text"
+    r"|operationid)[\"']?\s*[:=]\s*\S",
     re.I,
 )
 _COMMENTS = frozenset("#;/")
@@ -102,8 +102,7 @@ def settings(units: Units) -> list[int]:
         found[index] = max(found[index], rank)
     for index in [*ranks.summaries(units), *cues(units)]:
         found[index] = max(found[index], SALIENT + 1)
-    for index, level in underlined(units).items():
-        found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
+    _headings(units, found)
     _said_in_comments(bare, found)
     return ranks.ends(found, 2, 2)
 
@@ -141,10 +140,7 @@ def prose(units: Units) -> list[int]:
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
-    for index, level in underlined(units).items():
-        found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
-    for index, level in starred(units).items():
-        found[index] = SALIENT + max(1, 4 - level)
+    _headings(units, found)
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
@@ -158,6 +154,14 @@ def starred(units: Units) -> dict[int, int]:
         if line.startswith("*") and line.lstrip("*").startswith(" ")
     }
     return found if len({*found.values()}) > 1 and len(found) <= _MOST_TITLES * len(units) else {}
+
+
+def _headings(units: Units, found: list[int]) -> None:
+    """Lifts headings by their levels; the rule under one says nothing of its own."""
+    for index, level in underlined(units).items():
+        found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
+    for index, level in starred(units).items():
+        found[index] = SALIENT + max(1, 4 - level)
 
 
 def underlined(units: Units) -> dict[int, int]:

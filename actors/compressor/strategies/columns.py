@@ -16,6 +16,8 @@ _TITLES = 10
 """So many of them are names that people give; the others point at something."""
 _IDENTITY_NAMES = frozenset(_IDENTITY)
 _POINTERS = frozenset(("sha", "hash", "key", "ref", "code"))
+_CALLED = frozenset(("email", "login", "username", "handle", "path", "file", "filename", "slug", "symbol", "sku"))
+"""What a record is called by where nobody gave it a title."""
 _BARE = _POINTERS | {"id", "uri", "number"}
 _STATE = frozenset(
     (
@@ -118,7 +120,7 @@ def opaque(found: Field | None) -> bool:
 
 def words(found: Field) -> bool:
     """Whether a field holds texts that are neither times nor keys."""
-    return found.first[:1] == b'"' and not dated(found) and not opaque(found)
+    return found.first[:1] == b'"' and found.first[1:2] not in _CONTAINERS and not dated(found) and not opaque(found)
 
 
 def person(name: str) -> bool:
@@ -174,7 +176,7 @@ def inner_score(found: Field, total: int) -> int:
     person = not _PERSONS.isdisjoint(steps[:-1])
     if points == IDENTITY:
         if place(found.name) >= _TITLES:
-            return 0
+            return TEXT if distinct and not person and _last(found.name) in _CALLED else 0
         return IDENTITY if distinct and not person else STATE if found.length <= 60 * found.present else TEXT
     if points == STATE:
         return STATE if len(found.values) <= _FEW_STATES or not distinct else MINOR

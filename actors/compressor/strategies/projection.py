@@ -36,7 +36,7 @@ _ANSWER = 360
 """How much of a long text is shown around an answer, in code points."""
 _CONTINUED = 600
 """What leads to the next page is of no use when it is cut."""
-_SMALLEST_TREE = 600
+_SMALLEST_TREE, _MOST_INNER = 600, 1_200
 _DOCUMENT = 84
 """Room for a text from which on the JSON in it is fitted, into three times as much: it says more than its head."""
 _SAME_FROM = 84
@@ -116,7 +116,7 @@ class Projection:
             return Fit(self._listing, shorten=self.known.shorten).text(node, limit)
         if self.asked and (around := self._around(text, limit)):
             return jsontext.quote(around)
-        if raw[1:2] in (b"{", b"[") and self.rung.text >= _DOCUMENT:
+        if raw[1:2] in (b"{", b"[") and max(self.rung.text, floor) >= _DOCUMENT:
             inner = Fit(self._listing).document(node, 3 * max(self.rung.text, floor))
             if inner is not None:
                 return inner
@@ -287,7 +287,7 @@ class Projection:
         if found is None or (array and not shown(found[1], INNER[0], keyed=False)):
             return None
         for rung in INNER:
-            inner = Projection(replace(rung, cap=room // 3), self.query, self.known, room)
+            inner = Projection(replace(rung, cap=min(room // 3, _MOST_INNER)), self.query, self.known, room)
             try:
                 text = inner.render(node)
             except TooLong:

@@ -36,7 +36,7 @@ _FEWEST = 12
 """Among fewer records a rare value says nothing."""
 _LOOKED_INTO, _LOOKED_AT, _MOST_BYTES = 16, 100, 100_000
 """Records whose inside is looked at: so many, or all of up to so many, or as many as make so many bytes."""
-_MOST_INNER = 6
+_MOST_INNER, _NEARLY = 6, 0.15
 _COMMON = 0.4
 """What fewer of the records have does not tell them apart."""
 _SHORT_KEY = 14
@@ -227,9 +227,8 @@ def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tu
 def _repeats(own: Field, other: Field) -> bool:
     """Whether a field only says again what another one says, or the beginning of it."""
     pairs = zip(list(own.values)[:8], list(other.values)[:8], strict=False)
-    return len(own.values) == len(other.values) and all(
-        left == right or left[:-1] in right or right[:-1] in left for left, right in pairs
-    )
+    as_many = abs(len(own.values) - len(other.values)) <= _NEARLY * max(len(own.values), len(other.values))
+    return as_many and all(left == right or left[:-1] in right or right[:-1] in left for left, right in pairs)
 
 
 def _begins(short: Field, long: Field) -> bool:

@@ -44,8 +44,10 @@ class Rung:
 INNER = (
     Rung(text=160, opaque=40, scalars=24, head=1, tail=0, rows=100_000),
     Rung(text=84, opaque=24, scalars=12, head=1, tail=0, rows=100_000, least=TEXT),
-    Rung(text=60, opaque=16, scalars=6, head=0, tail=0, rows=100_000, least=STATE, columns=3, floor=120),
-    Rung(text=48, opaque=16, scalars=3, head=0, tail=0, rows=100_000, least=IDENTITY, columns=2, floor=72),
+    Rung(text=60, opaque=16, scalars=6, head=1, tail=0, rows=100_000, least=STATE, columns=3, floor=120),
+    Rung(text=60, opaque=16, scalars=6, head=1, tail=0, rows=100_000, least=IDENTITY, columns=1, floor=120),
+    Rung(text=60, opaque=16, scalars=6, head=1, tail=0, rows=100_000, least=IDENTITY, columns=1, floor=96),
+    Rung(text=48, opaque=16, scalars=3, head=1, tail=0, rows=100_000, least=IDENTITY, columns=2, floor=72),
     *(
         Rung(text=40, opaque=16, scalars=3, head=0, tail=0, rows=rows, least=IDENTITY, columns=1, floor=floor)
         for rows, floor in ((100_000, 72), (100_000, 40), (400, 40), (160, 40), (64, 40), (24, 40), (8, 40), (3, 40))
