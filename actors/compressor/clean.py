@@ -83,6 +83,8 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         return Cleaned(text, kind)
     if "\x1b" in text:
         text = _ANSI.sub("", text)
+    if "\r\n" in text and kind is not Kind.DIFF:
+        text = text.replace("\r\n", "\n")
     if "\r" in text and kind in _LOOSE:
         text = text.replace("\r\n", "\n")
         if "\r" in text:

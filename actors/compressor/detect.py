@@ -143,7 +143,8 @@ class Seen:
 
 def look(text: str) -> Seen:
     """The kind of a text. Linear in the sample, apart from one strict parse of what starts like JSON."""
-    head = text[:_SAMPLE_CHARS].lstrip("\ufeff \t\r\n")
+    text = text.removeprefix("\ufeff")
+    head = text[:_SAMPLE_CHARS].lstrip()
     if head[:1] in ("{", "["):
         document = jsontext.parse(text)
         if document is not None:
@@ -154,10 +155,17 @@ def look(text: str) -> Seen:
             document = jsontext.parse_lines(text)
             if document is not None:
                 return Seen(Kind.NDJSON, document)
+            document = jsontext.parse_lines(text.rstrip().rpartition("\n")[0])
+            if document is not None:
+                return Seen(Kind.NDJSON, document, wrapped="a last line that was cut off")
         printed = as_json(text.strip())
         document = jsontext.parse(printed) if printed is not None else None
         if document is not None:
             return Seen(Kind.JSON, document, wrapped="Python values to JSON")
+        whole = jsontext.completed(text) if len(text) <= _MOST_PARSED else None
+        document = jsontext.parse(whole) if whole is not None else None
+        if document is not None:
+            return Seen(Kind.JSON, document, wrapped="JSON that was cut off, closed")
     if head[:1] == '"' and (inner := jsontext.text_in(text)) is not None:
         seen = look(inner)
         return replace(seen, wrapped="JSON string to text", inner="" if seen.document else seen.inner or inner)

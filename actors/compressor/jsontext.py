@@ -19,6 +19,8 @@ _string = msgspec.json.Decoder(str)
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\],]', re.S)
+_CLOSERS = {"{": "}", "[": "]"}
 _FRAMES = 200
 """More than lie between here and whoever reads a part of a document."""
 _LAZY_FROM = 4_000
@@ -76,6 +78,36 @@ def _minified(data: bytes) -> bytes | None:
         return msgspec.json.format(data, indent=-1)
     except _REFUSED:
         return None
+
+
+def completed(text: str) -> str | None:
+    """A JSON text that was cut off, closed behind its last whole value; `None` where it is not cut off, or no JSON."""
+    if text[:64].lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        _raw.decode(text.encode("utf-8", "replace"))
+    except msgspec.DecodeError as error:
+        if "truncated" not in str(error):
+            return None
+    except _REFUSED:
+        return None
+    else:
+        return None
+    stack: list[str] = []
+    stop, depth = 0, 0
+    for match in _TOKEN.finditer(text):
+        mark = match[0]
+        if mark in _CLOSERS:
+            stack.append(_CLOSERS[mark])
+        elif mark == ",":
+            stop, depth = match.start(), len(stack)
+        elif mark in "]}":
+            if not stack or stack.pop() != mark:
+                return None
+            stop, depth = match.end(), len(stack)
+    if not stop:
+        return None
+    return text[:stop] + "".join(reversed(stack[:depth]))
 
 
 def valid(text: str) -> bool:

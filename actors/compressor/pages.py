@@ -104,7 +104,8 @@ def find(text: str, query: str, key: str, budget: Budget) -> Slice:
         )
     room = budget.capped(Budget(min(_FIND_CHARS, max(_FIND_LEAST, len(text) * _FIND_SHARE)), budget.tokens))
     more = f'stm_proxy_read_more(key="{key}", offset=@)'
-    head = f"[find: {len(ranked)} matching places in {len(text)} characters, best first | more around one: {more}]"
+    places = "1 place has" if len(ranked) == 1 else f"best of {len(ranked)} places that have"
+    head = f"[find: {places} some of these words, in {len(text)} characters | more around one: {more}]"
     out, served = [head], 0
     left = room.minus(head)
     taken: list[tuple[int, int]] = []

@@ -147,9 +147,9 @@ def score(found: Field) -> int:
     text = found.first[:1] == b'"'
     if text and (found.first[1:9].startswith((b"http://", b"https:/")) or name.endswith("url")):
         return MINOR
-    opaque = text and mean > _OPAQUE and b" " not in found.first
+    solid = text and mean > _OPAQUE and b" " not in found.first
     if name in _IDENTITY_NAMES and not (text and mean > 300):
-        return PLAIN if opaque and name in _POINTERS else IDENTITY
+        return PLAIN if solid and name in _POINTERS else IDENTITY
     if (name in _STATE or (name.endswith("name") and text)) and mean < 60:
         return STATE
     if name in _TEXT or (text and b" " in found.first and (mean >= 20 or _own(found))):
@@ -176,7 +176,8 @@ def inner_score(found: Field, total: int) -> int:
     person = not _PERSONS.isdisjoint(steps[:-1])
     if points == IDENTITY:
         if place(found.name) >= _TITLES:
-            return TEXT if distinct and not person and _last(found.name) in _CALLED else 0
+            called = distinct and not person and "[" not in found.name and _last(found.name) in _CALLED
+            return TEXT if called else 0
         return IDENTITY if distinct and not person else STATE if found.length <= 60 * found.present else TEXT
     if points == STATE:
         return STATE if len(found.values) <= _FEW_STATES or not distinct else MINOR

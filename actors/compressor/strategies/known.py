@@ -13,6 +13,7 @@ from actors.compressor.strategies.branches import Tree, grow
 from actors.compressor.strategies.fit import Shorten
 from actors.compressor.strategies.records import Record, Survey, read, survey
 from actors.compressor.strategies.rungs import Rung
+from actors.compressor.strategies.series import odd
 
 FEW, FEWEST = 8, 4
 """Fewer members are the fields of one thing, not records; and fewer items hardly a list."""
@@ -24,6 +25,7 @@ class Known:
 
     found: dict[Node, tuple[list[Record], Survey] | None] = field(default_factory=dict)
     matches: dict[Node, list[int]] = field(default_factory=dict)
+    outstanding: dict[Node, list[int]] = field(default_factory=dict)
     trees: dict[Node, Tree | None] = field(default_factory=dict)
     fitted: dict[tuple[Node, int], str] = field(default_factory=dict)
     answers: frozenset[Node] = frozenset()
@@ -36,6 +38,12 @@ class Known:
         if name not in self.names:
             self.names[name] = jsontext.quote(name), fields.identifies(name), fields.continues(name)
         return self.names[name]
+
+    def odd(self, node: Node) -> list[int]:
+        """The values of an array that stand out; looked for once."""
+        if node not in self.outstanding:
+            self.outstanding[node] = odd(node.items)
+        return self.outstanding[node]
 
     def records(self, node: Node) -> tuple[list[Record], Survey] | None:
         """The parts of a container as records of one kind, if they are; read once for all rungs."""

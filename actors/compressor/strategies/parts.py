@@ -3,13 +3,14 @@ what it is, and what heads it stays."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from actors.compressor.budget import Budget, cost
-from actors.compressor.detect import look
+from actors.compressor.detect import Kind, look
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import closing_fences
@@ -22,6 +23,12 @@ _FILE = re.compile(
     r"|(?:[\w~.@+-]{0,80}/[\w~./@+-]{1,200}|[\w~@+-]{1,80}\.\w{1,8}):)[ \t]*\n",
     re.M,
 )
+_VALUE = re.compile(r"(?:^|: ?)[ \t]{0,8}([{\[])(?=\s{0,80}[\"\[{\d\-tfn])", re.M)
+_INTRODUCTION = re.compile(r"(?:[^\n]{1,300}\n){1,3}[ \t]*\n\s*(?=\S)|(?:[^\n{\[]{1,300}\n){1,3}(?=[{\[])")
+_VAGUE = frozenset({Kind.PROSE, Kind.MARKDOWN, Kind.CODE, Kind.LOG})
+_DATA = frozenset({Kind.TABLE, Kind.NDJSON, Kind.JSON, Kind.DIFF, Kind.RECORDS, Kind.LOG, Kind.CONFIG})
+_DECODER = json.JSONDecoder()
+_MOST_TRIES = 12
 _SHORTEST = 1_500
 """Code points from which a fenced block is a part of its own."""
 _MOST = 40
@@ -44,7 +51,7 @@ def parts(task: Task, shorten: Callable[[Task], Draft]) -> Draft | None:
     """The parts, each shortened by its share of the budget; `None` where the text is one, or the heads do not fit."""
     if len(task.text) > LARGE:
         return None
-    found = split(task.text)
+    found = split(task.text, task.kind)
     if found is None:
         return None
     fixed = "\n".join(part.head + part.tail for part in found)
@@ -78,9 +85,13 @@ def _ended(text: str) -> str:
     return text if text.endswith("\n") or not text else text + "\n"
 
 
-def split(text: str) -> list[Part] | None:
-    """The parts of a text in order, which joined are the text; `None` where it is not put together."""
-    return _files(text) or _fenced(text)
+def split(text: str, kind: Kind = Kind.PROSE) -> list[Part] | None:
+    """The parts of a text in order, which joined are the text; `None` where it is not put together.
+
+    Args:
+        kind: what it was taken for as a whole.
+    """
+    return _files(text) or _fenced(text) or _valued(text) or (_introduced(text) if kind in _VAGUE else None)
 
 
 def _files(text: str) -> list[Part] | None:
@@ -107,6 +118,8 @@ def _stands_apart(text: str, start: int) -> bool:
 
 def _fenced(text: str) -> list[Part] | None:
     """Long fenced blocks, and the text between them."""
+    if "```" not in text and "~~~" not in text:
+        return None
     found: list[Part] = []
     before = position = 0
     closing = closing_fences(text)
@@ -130,6 +143,44 @@ def _fenced(text: str) -> list[Part] | None:
     if text[before:].strip():
         found.append(Part("", text[before:], ""))
     return found
+
+
+def _valued(text: str) -> list[Part] | None:
+    """JSON values that begin a line or follow a colon, and the text between them; they make up most of the text."""
+    found: list[Part] = []
+    before = 0
+    tries = 0
+    for match in _VALUE.finditer(text):
+        if match.start(1) < before:
+            continue
+        tries += 1
+        if tries > _MOST_TRIES:
+            break
+        try:
+            _, end = _DECODER.raw_decode(text, match.start(1))
+        except (ValueError, RecursionError):
+            continue
+        if end - match.start(1) < _SHORTEST:
+            continue
+        end += text[end : end + 1] == "\n"
+        if text[before : match.start(1)].strip():
+            found.append(Part("", text[before : match.start(1)], ""))
+        found.append(Part("", text[match.start(1) : end], ""))
+        before = end
+    values = sum(len(part.body) for part in found if part.body[0] in "{[")
+    if len(found) + bool(text[before:].strip()) < 2 or values < _BULK * len(text):
+        return None
+    if text[before:].strip():
+        found.append(Part("", text[before:], ""))
+    return found
+
+
+def _introduced(text: str) -> list[Part] | None:
+    """A few words of introduction before data of another kind."""
+    match = _INTRODUCTION.match(text)
+    if match is None or look(text[match.end() :]).kind not in _DATA:
+        return None
+    return [Part("", match[0], ""), Part("", text[match.end() :], "")]
 
 
 def _shares(needs: list[float], room: Budget) -> list[Budget]:

@@ -20,7 +20,6 @@ from actors.compressor.strategies.fit import FEWEST_LINES, LEAST_EXCERPT, Fit
 from actors.compressor.strategies.known import FEW, FEWEST, Known, alike, even, shown
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.rungs import INNER, Rung
-from actors.compressor.strategies.series import odd
 from actors.compressor.units import safe_cut
 
 _MOST_MATCHES = 5
@@ -112,7 +111,7 @@ class Projection:
         text = jsontext.string(raw)
         if len(text) <= limit + 8:
             return raw.decode()
-        if limit >= LEAST_EXCERPT and not self.asked and raw.count(b"\\n") >= FEWEST_LINES:
+        if counted and limit >= LEAST_EXCERPT and not self.asked and raw.count(b"\\n") >= FEWEST_LINES:
             return Fit(self._listing, shorten=self.known.shorten).text(node, limit)
         if self.asked and (around := self._around(text, limit)):
             return jsontext.quote(around)
@@ -191,7 +190,7 @@ class Projection:
             return ",".join(self.render(item, depth + 1) for item in items)
         self._count(room, len(items), "items")
         wanted = [at for at, item in jsontext.made(items) if item in self.known.answers] if self.known.answers else []
-        matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted, *odd(items)})
+        matches = sorted({*self._matching(node, items)[:_MOST_MATCHES], *wanted, *self.known.odd(node)})
         matches = [at for at in matches if room - 1 <= at < len(items) - 1]
         return self._sampled(
             [self.render(item, depth + 1) for item in items[: room - 1]], items, [*matches, len(items) - 1], depth

@@ -42,7 +42,7 @@ def _rows(node: Node) -> bytes | None:
     return _paired(rows) or _plain(rows)
 
 
-def _plain(rows: list[list[Node]]) -> bytes | None:
+def _plain(rows: Sequence[Sequence[Node]]) -> bytes | None:
     """Rows of plain values of about one length."""
     width = max(map(len, rows))
     if not _NARROWEST <= width <= _WIDEST or sum(map(len, rows)) < 0.5 * width * len(rows):
@@ -57,7 +57,7 @@ def _plain(rows: list[list[Node]]) -> bytes | None:
     return _objects([list(zip(names, row, strict=False)) for row in (rows[1:] if named else rows)])
 
 
-def _paired(rows: list[list[Node]]) -> bytes | None:
+def _paired(rows: Sequence[Sequence[Node]]) -> bytes | None:
     """Rows of objects that each hold a name and a value."""
     first = rows[0][0] if rows[0] else None
     if first is None or first.raw[:1] != b"{":

@@ -147,7 +147,7 @@ class Drafts:
                 records = self._known.records(node)
                 if records or (node.raw[:1] == b"[" and largest.raw[:1] != b"{"):
                     return Shape.LIST
-            if node.raw[:1] == b"[":
+            if node.raw[:1] == b"[" and len(parts) > 1:
                 break  # a list inside of an item is but a part of that
             node = largest
         return Shape.OTHER

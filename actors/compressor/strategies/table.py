@@ -72,7 +72,7 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
         if len(counts) > 1:
             parts.append(
                 f"{header[at][:_LONGEST_HEADER]}: "
-                + ", ".join(f"{value[:40]} {count}" for value, count in counts.most_common())
+                + ", ".join(f"{value[:40] or '(empty)'} {count}" for value, count in counts.most_common())
             )
     return "\n[counts | " + " | ".join(parts) + "]" if parts else ""
 

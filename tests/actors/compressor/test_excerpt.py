@@ -118,7 +118,7 @@ def test_marks_that_close_nothing_open_nothing() -> None:
 def test_a_query_reaches_into_a_long_fence() -> None:
     block = "\n".join(f"value_{at} = compute({at})" for at in range(90))
     text = "".join(
-        f"## Part {at}\n\n{'Prose that explains it all. ' * 60}\n\n```py\n{block.replace('value', f'part{at}')}\n```\n\n"
+        f"## Part {at}\n\n{'Prose that explains it. ' * 70}\n\n```py\n{block.replace('value', f'part{at}')}\n```\n\n"
         for at in range(12)
     )
     out = shortened(text, query="part7_66")

@@ -210,3 +210,31 @@ def test_records_among_which_is_a_plain_value_are_still_records() -> None:
     items[3], items[30] = True, "none"
     out = shortened(json.dumps(items))
     assert all(words(number) in out for number in range(40) if number not in (3, 30))
+
+
+def test_a_list_in_the_only_item_of_a_list_is_still_the_list() -> None:
+    results = [
+        {
+            "ruleId": f"rule-{number % 9}",
+            "level": "error" if number == 20 else "warning",
+            "message": {"text": words(number, 12)},
+            "locations": [{"physicalLocation": {"uri": f"src/{words(number, 1)}.c", "region": {"startLine": number}}}],
+        }
+        for number in range(60)
+    ]
+    out = shortened(json.dumps({"runs": [{"tool": {"driver": {"name": "scan"}}, "results": results}]}, indent=2))
+    assert all(words(number, 12) in out for number in range(60))
+    assert '"error"' in out
+
+
+def test_who_has_no_name_is_called_by_the_address() -> None:
+    items = [
+        {
+            "_id": {"$oid": key(number)},
+            "profile": {"email": f"{words(number, 2).replace(' ', '.')}@example.org"},
+            "n": [1] * 30,
+        }
+        for number in range(60)
+    ]
+    out = shortened(json.dumps(items, indent=2))
+    assert all(f"{words(number, 2).replace(' ', '.')}@example.org" in out for number in range(60))

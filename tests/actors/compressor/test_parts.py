@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from actors.compressor import jsontext
 from actors.compressor.strategies.parts import split
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import shortened
@@ -58,3 +59,80 @@ def test_a_document_with_examples_is_one_text() -> None:
     page = "".join(f"# Part {at}\n\n{'prose ' * 60}\n\n{example}\n\n" for at in range(40))
     assert split(page) is None
     assert split(CODE) is None
+
+
+RECORDS = [
+    {"id": at * 37, "title": f"record {at}", "state": "failed" if at == 57 else "ok", "body": "word " * 60}
+    for at in range(90)
+]
+WIDE, FLAT = json.dumps(RECORDS, indent=2), json.dumps(RECORDS)
+LINES = "\n".join(map(json.dumps, RECORDS))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Found 90 results:\n\n{WIDE}",
+        f"Results: {FLAT}",
+        f"Results\n{FLAT}\n",
+        f"{WIDE}\n\nNote: more results are available.",
+        f"\ufeff{WIDE}",
+        WIDE.replace("\n", "\r\n"),
+        WIDE[: int(len(WIDE) * 0.97)],
+        FLAT[: int(len(FLAT) * 0.97)],
+        f"Here are the lines:\n{LINES}",
+        LINES[:-30],
+    ],
+    ids=["sentence", "same line", "own line", "note", "BOM", "CRLF", "cut", "cut flat", "lines", "cut lines"],
+)
+def test_json_that_is_not_the_whole_text_is_still_json(text: str) -> None:
+    out = shortened(text)
+    assert len(out) < len(text) / 2
+    assert all(f'"record {at}"' in out for at in (3, 40, 80))
+    assert '"failed"' in out
+
+
+def test_what_stands_around_json_stays() -> None:
+    out = shortened(f"Found 90 results:\n\n{WIDE}\n\nNote: more results are available.")
+    assert out.startswith("Found 90 results:\n")
+    assert "Note: more results are available." in out
+    two = shortened(f"{WIDE}\n{WIDE.replace('record', 'other')}")
+    assert "record 80" in two
+    assert "other 80" in two
+
+
+def test_what_was_cut_off_is_said() -> None:
+    assert "JSON that was cut off, closed" in shortened(FLAT[:-300])
+    assert jsontext.completed('{"a": [1, 2, {"b": "x, y') == '{"a": [1, 2]}'
+    assert jsontext.completed('{"a": "never, ends') is None
+    assert jsontext.completed('{"a": 1}') is None
+    assert jsontext.completed('{"a": 1] ') is None
+
+
+def test_a_table_behind_a_sentence_is_a_table() -> None:
+    rows = "\n".join(f"2026-01-{at % 28 + 1:02},{100 + at},{'REJECTED' if at == 300 else 'ok'}" for at in range(900))
+    out = shortened(f"Prices of the year:\n\nday,close,state\n{rows}\n")
+    assert out.startswith("Prices of the year:\n")
+    assert "REJECTED" in out
+    assert "ok 899" in out
+
+
+def test_rows_of_values_are_records() -> None:
+    rows = [["branch", "month", "revenue", "note"]] + [
+        [f"branch {at % 9}", f"2026-{at % 12 + 1:02}", 5_000 + at, "closed for repairs" if at == 200 else ""]
+        for at in range(400)
+    ]
+    out = shortened(json.dumps({"range": "A1:D400", "values": rows}))
+    assert "closed for repairs" in out
+    assert '"revenue":5000' in out
+    pairs = [
+        [
+            {"field": "@timestamp", "value": f"07:{at // 60:02}:{at % 60:02}"},
+            {"field": "@message", "value": f"event {at}"},
+        ]
+        for at in range(400)
+    ]
+    out = shortened(json.dumps({"results": pairs, "status": "Complete"}))
+    assert '"@message":"event 0"' in out
+    assert '"status":"Complete"' in out
+    json.loads(out.rsplit("\n[shortened: ", 1)[0])
