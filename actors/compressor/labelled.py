@@ -153,17 +153,22 @@ def _read(line: str) -> tuple[str, str]:
     return label.lower(), value
 
 
+def _place(label: str) -> int | None:
+    """What the last word of a label makes it worth; `None` where that says nothing."""
+    return _PLACE.get(label.rpartition(".")[2].rpartition(" ")[2].rpartition(":")[2])
+
+
 def _score(label: str, values: list[str]) -> int:
     """What lines of a label are worth, by its name and by how its values differ."""
     distinct = len(set(values)) / len(values)
     if len(values) >= _FEWEST and len(set(values)) <= 2:
         return NOISE + 1
     length = sum(map(len, values)) / len(values)
-    place = _PLACE.get(label.rpartition(".")[2].rpartition(" ")[2].rpartition(":")[2])
+    place = _place(label)
     if place is not None and place >= SALIENT:
-        return (
-            place if length and length <= _LONGEST_NAME and (distinct >= _DISTINCT or len(values) < _FEWEST) else FILLER
-        )
+        if not length or length > _LONGEST_NAME:
+            return FILLER
+        return place if distinct >= _DISTINCT or len(values) < _FEWEST else USEFUL
     if place is not None:
         return place
     # A label that hardly comes again opens something of its own, or sums up.
@@ -175,7 +180,7 @@ def _best(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> str
     best, most = "", 0.0
     for label, indices in places.items():
         values = [found[at][1] for at in indices]
-        if len(values) < _FEWEST:
+        if len(values) < _FEWEST or _place(label) == FILLER + 1:
             continue
         words = sum(1 for value in values if value[:1].isalpha()) / len(values)
         distinct = len(set(values)) / len(values)

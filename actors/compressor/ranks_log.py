@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import replace
 from heapq import nlargest
 from itertools import pairwise
 
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, USEFUL
 from actors.compressor.ranks import alarms, ends, summaries
+from actors.compressor.stamps import bodies
+from actors.compressor.states import states
 from actors.compressor.statements import rare, shapes_of, statements
+from actors.compressor.traces import traces
 from actors.compressor.units import Units
 
-_SERVICE = re.compile(r"([\w./-]{1,60}) *\| ?")
-"""What composed services put before each of their lines."""
-_STAMP = re.compile(
-    r"\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{10}|[IWEF]\d{4} )"
-    r"|\W{0,3}(?:TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL)\b|\S{1,60} \S{1,40} \S{1,60} \["
-)
-_BEHIND = ("at ", "File ", "... ", "^", "|", "-->", "goroutine ", "stack backtrace", "created by ", "Caused by", "#")
 _SECTION = re.compile(
     r"(?:\S{10,40}Z )?(?:#\d+ \[[^\]]+\] \S|(?:TASK|PLAY|RUNNING HANDLER) \[|##\[(?:group|section)\]|::group::|> Task :"
     r"|Step \d+/\d+ ?:|\[Pipeline\] (?:\{ )?\(?\w|==> |={3,} \w|-{3,} \w.* -{3,}$|\[INFO\] -{3,} \w|\*{3,} \w"
@@ -27,12 +22,14 @@ _SECTION = re.compile(
 )
 """What opens a step of a build, a task, a thread."""
 _MOST_SECTIONS = 0.15
-_TRACE_LINES = 40
 _MOST_ALIKE = 3
 """Lines of one statement with a word of trouble that matter as much as the first."""
 _ORDINARY = 0.3
 """Share of all lines from which on a statement is no trouble but what the program does."""
 _FIRST_RARE = 40
+_MOST_SUMS = 12
+"""Lines of one statement that sum something up, beyond which they do not."""
+_LONGEST_PARAGRAPH, _AROUND = 14, 8
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|%|[KMGT]i?B|B)?\W{0,3}")
 _SCALES = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "m": 60.0, "h": 3_600.0,
@@ -49,56 +46,82 @@ _FEWEST_STAMPED = 50
 _JUMP = 30.0
 """How many times longer than nearly all others a silence is that stands out."""
 _MOST_JUMPS = 2
-_SAMPLED = 200
 
 
-def log(units: Units) -> list[int]:
+def log(source: Units) -> list[int]:
     """Trouble and the trace behind it, summaries, both ends, steps, rare statements, measures far above the others of
     their statement, long silences; then one line of each statement."""
-    services, units = _services(units)
+    stripped = bodies(source)
+    units, services = stripped.units, stripped.services
     ranks = [FILLER] * len(units)
     shapes = shapes_of(units)
-    written = statements(units, shapes)
+    written = source.written = statements(units, shapes)
     counts = Counter(written)
     found = alarms(units, shapes, written)
     _fresh(written, counts, ranks)
-    trouble = Counter(written[index] for index, rank in found.items() if rank >= SALIENT)
-    seen: Counter[str] = Counter()
-    for index, rank in found.items():
-        statement = written[index]
-        if rank < SALIENT:
-            ranks[index] = rank
-            continue
-        seen[statement] += 1
-        # The hundredth line of one statement says less than the first of another.
-        if seen[statement] <= _MOST_ALIKE or seen[statement] == trouble[statement]:
-            ranks[index] = rank
-        elif trouble[statement] < _ORDINARY * len(units):
-            ranks[index] = SALIENT
-    _traces(units, services, ranks)
-    for index in summaries(units):
-        ranks[index] = MUST
+    _trouble(written, found, ranks)
+    traces(units.contents, services, ranks)
+    _sums(written, summaries(units), ranks)
     sections = [index for index, line in enumerate(units.contents) if _SECTION.match(line)]
     for index in sections if len(sections) <= _MOST_SECTIONS * len(units) else ():
         ranks[index] = max(ranks[index], SALIENT)
-    for place, index in enumerate(rare(written)):
+    rarest = rare(written)
+    for place, index in enumerate(rarest):
         ranks[index] = max(ranks[index], SALIENT if place < _FIRST_RARE else USEFUL)
-    for index in [*_far(units, written, counts), *_silences(units)]:
+    _paragraphs(source, rarest[:_FIRST_RARE], ranks)
+    for index in states(units):
+        ranks[index] = max(ranks[index], SALIENT)
+    for index in [*_far(units, written, counts), *_silences(source)]:
         ranks[index] = max(ranks[index], SALIENT + 1)
     return ends(ranks, 5, 8)
 
 
-def _services(units: Units) -> tuple[list[str], Units]:
-    """The service that each line came from, and the lines without its name; empty names where lines have none."""
-    sample = units.contents[:300]
-    if not sample or "|" not in sample[0] or sum(1 for line in sample if _SERVICE.match(line)) < 0.8 * len(sample):
-        return [""] * len(units), units
-    names, bodies = [], []
-    for line in units.contents:
-        found = _SERVICE.match(line)
-        names.append(found[1] if found else "")
-        bodies.append(line[found.end() :] if found else line)
-    return names, replace(units, contents=bodies)
+def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> None:
+    """Ranks the lines of trouble; the hundredth of one statement says less than the first of another."""
+    severe = Counter(written[index] for index, rank in found.items() if rank >= SALIENT)
+    seen: Counter[str] = Counter()
+    mild: Counter[str] = Counter()
+    for index, rank in found.items():
+        statement = written[index]
+        if rank < SALIENT:
+            mild[statement] += 1
+            if mild[statement] <= _MOST_ALIKE:
+                ranks[index] = rank
+            continue
+        seen[statement] += 1
+        if seen[statement] <= _MOST_ALIKE or seen[statement] == severe[statement]:
+            ranks[index] = rank
+        elif severe[statement] < _ORDINARY * len(written):
+            ranks[index] = SALIENT
+
+
+def _sums(written: list[str], found: list[int], ranks: list[int]) -> None:
+    """Lifts what sums up a run, unless one statement says so again and again: that is what it did, one by one."""
+    times = Counter(written[index] for index in found)
+    seen: Counter[str] = Counter()
+    for index in found:
+        statement = written[index]
+        seen[statement] += 1
+        if times[statement] <= _MOST_SUMS or seen[statement] == times[statement]:
+            ranks[index] = MUST
+
+
+def _paragraphs(units: Units, found: list[int], ranks: list[int]) -> None:
+    """Lifts the other lines of the paragraphs of rare lines, where a text consists of short paragraphs, as dumps of
+    threads do: a rare one of those says little without its frames."""
+    lines, last = units.lines, len(units) - 1
+    breaks = sum(after - before > 1 for before, after in pairwise(lines))
+    if breaks * _LONGEST_PARAGRAPH < len(units):
+        return
+    for index in found:
+        at = index
+        while at > 0 and lines[at] - lines[at - 1] == 1 and index - at < _AROUND:
+            at -= 1
+            ranks[at] = max(ranks[at], SALIENT)
+        at = index
+        while at < last and lines[at + 1] - lines[at] == 1 and at - index < _AROUND:
+            at += 1
+            ranks[at] = max(ranks[at], SALIENT)
 
 
 def _fresh(written: list[str], counts: Counter[str], ranks: list[int]) -> None:
@@ -108,67 +131,6 @@ def _fresh(written: list[str], counts: Counter[str], ranks: list[int]) -> None:
         if statement not in known:
             known.add(statement)
             ranks[index] = USEFUL if counts[statement] > 1 else FILLER + 1
-
-
-def _traces(units: Units, services: list[str], ranks: list[int]) -> None:
-    """Gives the lines of a stack trace the rank of the line that opens it: head and tail, not its middle; less of each
-    where there are many."""
-    lines = units.contents
-    many = sum(1 for index in range(len(units)) if ranks[index] == MUST and _opens_trace(lines, index))
-    most = max(4, _TRACE_LINES // max(1, many // 2))
-    stamped = _stamped(lines, services)
-    index = 0
-    while index < len(lines):
-        if ranks[index] == MUST and "Traceback" in lines[index]:
-            last = index + 1
-            while last < len(lines) and lines[last][:1] in (" ", "\t"):
-                last += 1
-            for at in range(index, min(last + 1, len(lines))):
-                if at - index < most // 2 or last - at < most // 2:
-                    ranks[at] = max(ranks[at], MUST if at == last else SALIENT)
-            index = last
-        elif ranks[index] == MUST:
-            if index + 1 < len(lines) and "panicked at" in lines[index]:
-                ranks[index + 1] = MUST
-            _behind(lines, services, stamped, ranks, index, min(6, most // 2 + 1))
-        index += 1
-
-
-def _behind(
-    lines: list[str], services: list[str], stamped: dict[str, bool], ranks: list[int], index: int, most: int
-) -> None:
-    """Lifts what the same service wrote behind a line of trouble, as long as it belongs to it: frames, indented lines,
-    and lines without a time in a log in which others have one."""
-    service, at = services[index], index + 1
-    unstamped = stamped.get(service, False)
-    while at < len(lines) and most:
-        if services[at] == service:
-            line = lines[at]
-            bare = line.lstrip()
-            frame = bare.startswith(_BEHIND) or (
-                line is not bare and line[:1] in " \t" and lines[index][:1] not in " \t"
-            )
-            if not frame and not (unstamped and not _STAMP.match(line)):
-                return
-            ranks[at] = max(ranks[at], SALIENT)
-            most -= 1
-        elif at - index > 60:
-            return
-        at += 1
-
-
-def _stamped(lines: list[str], services: list[str]) -> dict[str, bool]:
-    """Whether the lines of each service begin with a time or a level."""
-    found: defaultdict[str, list[bool]] = defaultdict(list)
-    for line, service in zip(lines[:_SAMPLED], services[:_SAMPLED], strict=True):
-        found[service].append(_STAMP.match(line) is not None)
-    return {service: sum(begins) >= 0.6 * len(begins) for service, begins in found.items()}
-
-
-def _opens_trace(lines: list[str], index: int) -> bool:
-    return "Traceback" in lines[index] or (
-        index + 1 < len(lines) and lines[index + 1].lstrip().startswith(("at ", "goroutine ", "stack backtrace"))
-    )
 
 
 def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:

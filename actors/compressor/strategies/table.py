@@ -80,8 +80,8 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
 def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) -> tuple[str, list[str]]:
     """The columns that tell rows apart, of all rows, as many as fit the room, and their names.
 
-    A running number says nothing on its own: it names every tenth row. A measure is not listed in the place of a name
-    that has no room.
+    A running number says nothing on its own: it names every tenth row. Nor does a measure, without a name or in the
+    place of one that has no room.
     """
     counting = next((at for at, values in enumerate(columns) if at not in few and _counting(values)), None)
     best = ""
@@ -90,7 +90,8 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
     for at in _ranked(grid.header, columns, few):
         if at == counting:
             continue
-        if short and columns[at][0][:1] in _NUMERIC:
+        measure = at and not _identity(grid.header[at]) and columns[at][0][:1] in _NUMERIC
+        if measure and (short or (not chosen and counting is None)):
             break
         names = sorted([*chosen, at])
         text = _listed(grid.header, columns, names, counting)
