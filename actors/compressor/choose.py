@@ -25,9 +25,9 @@ from actors.compressor.strategies import (
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
 
-SOFT_SHARE = 0.22
+SOFT_SHARE = 0.24
 """Where a lossy result should end up, as a share of the original, when what matters fits in it."""
-SOFT_LEAST = Budget(6_000, 1_500)
+SOFT_LEAST = Budget(6_800, 1_700)
 _HEADINGS = re.compile(r"^#{1,6} \S", re.M)
 _FEWEST_HEADINGS = 3
 _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {

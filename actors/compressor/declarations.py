@@ -21,6 +21,8 @@ _NAMED = (
     # types: a name in capitals, or a line that opens a block
     rb"(?:class|struct|enum|union|interface|trait|protocol|extension|namespace|module|actor|record|object|mixin|newtype"
     rb"|enum class|enum struct|@interface|concept|instance|impl)(?: +(?:[A-Z_$]|[^\n]*[{:(]$)|<)",
+    # a type that ends the line: what it extends may follow, its body opens on the next one
+    rb"(?:class|struct|union|enum|namespace) +\w+(?:<[^\n;(){}]*>)?(?: +final)?(?: *:(?:[^:\n;][^\n;]*)?)? *$",
     rb"(?:impl|mod|trait|macro|package|defmodule|defprotocol|defimpl|module) +[\w<!][^\n]*(?:[{;]| do)$",
     rb"(?:type|input|message|service|oneof|typealias|associatedtype|fragment|query|mutation|subscription) +[@\w$]+"
     rb"[^\n]*[{=|(]",

@@ -10,6 +10,7 @@ from actors.compressor import jsontext
 from actors.compressor.findings import reports
 from actors.compressor.labelled import written_out
 from actors.compressor.pyrepr import as_json
+from actors.compressor.stamps import unstamped
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
@@ -55,7 +56,7 @@ _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
     r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} )?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
-    r"|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
+    r"|^(?:trce|dbug|info|warn|fail|crit): [\w.]{1,200}\[\d+\]$|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )
 """How the lines of a log begin: with a time, behind the name of a service or a client's address too."""
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", "FATAL", "CRITICAL", "SEVERE", "level=")
@@ -66,7 +67,8 @@ _REPORT = re.compile(
     r"|test \S+ \.\.\. (?:ok|FAILED)|\s*(?:✓|✔|✕|✗|×) |(?:PASS|FAIL)[ :]|Traceback \(most recent call last\)|E   )"
 )
 _WRITTEN = re.compile(
-    r"\[ *\d{1,7}\.\d{3,6}\] \S|\[[A-Z]{3,10}\] \S|#\d{1,3} (?:\d+\.\d+ |\[|[A-Z]{4,})|==\d+==(?: |$)|> Task :"
+    r"\[ *\d{1,7}\.\d{3,6}\] \S|\[(?:[A-Z]{3,10}|info|warn|error|debug)\] \S"
+    r"|#\d{1,3} (?:\d+\.\d+ |\[|[A-Z]{4,})|==\d+==(?: |$)|> Task :"
     r"|npm (?:ERR!|WARN|error|warn|http|verb|sill|info) |\[(?:\d{1,3}%|\d+/\d+)\] \S"
     r"|(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]+ )?(?:[a-z_]\w*\(.*\) += (?:-?\d|\?)|[-+]{3} .* [-+]{3}$|<\.\.\. \w+ resumed)"
     r"|(?:Get|Hit|Ign|Fetched|Selecting|Preparing|Unpacking|Setting up):?\d* \S"
@@ -120,7 +122,7 @@ _LONGEST_PREAMBLE, _FEWEST_MEASURED, _FEWEST_MEASURES = 12, 10, 3
 _PLAN = re.compile(r"^  # \S+ (?:will be|must be|is tainted)", re.M)
 _FRAME = re.compile(
     r"^\s+at \S|^\s+File \"|^Traceback \(|^goroutine \d|^\s+\d+: \S+::|^\S+\(0x|^\t/\S+:\d+|^Caused by: "
-    r"|^\s+\.\.\. \d+ more|^(?:\S+\.)?\w*(?:Error|Exception)\b"
+    r"|^\s+\.\.\. \d+ more|^#\d+ +(?:0x[0-9a-f]+ in |[\w:]+ \((?:\) |.*=))|^(?:\S+\.)?\w*(?:Error|Exception)\b"
 )
 _TOP = re.compile(r"(?:\A|\n[ \t]*\n)# [^\n]+\n[ \t]*\n")
 _HIT_UNDER_PATH = re.compile(r"^\d{1,7}[:-]")
@@ -198,7 +200,7 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.BLAME
     if count >= 12 and sum(1 for line in lines if _COMMIT_LINE.match(line)) >= 0.75 * count:
         return Kind.COMMITS
-    if reports(lines):
+    if reports(unstamped(lines)):
         return Kind.FINDINGS
     if _minified(text):
         return Kind.MINIFIED

@@ -26,6 +26,8 @@ _FILE = re.compile(r"((?:[A-Za-z]:[\\/])?[\w.@~+\\/-]*[\w-]\.\w{1,6}|/\S+|\./\S+
 _SYMBOL = re.compile(r"\s+symbol: +(\S.*)")
 _CODE = re.compile(r"(?:(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|(?:error |warning )?([A-Z]{1,6}\d{2,5})\b)")
 _VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
+_LABEL = re.compile(r"[ \t]+(?!\d+:\d+ )\S|\d+ +\| ")
+_MOST_LABELS = 8
 _ENDS = (":", ")", "]")
 """How the first word of a line ends that begins with a place."""
 _FEWEST = 6
@@ -92,6 +94,30 @@ def read(lines: Sequence[str]) -> list[Finding]:
             last = found[-1]
             found[-1] = replace(last, lines=(*last.lines, index), message=f"{last.message}: {symbol[1]}")
     return found
+
+
+def labels(lines: Sequence[str], finding: Finding) -> range:
+    """Positions of the lines behind a finding that show the place and say what is wrong there: indented ones, and
+    source in a frame, without the empty lines of the frame at its beginning and end."""
+    first = finding.lines[-1] + 1
+    last = first
+    while last < min(len(lines), first + _MOST_LABELS) and _LABEL.match(lines[last]):
+        last += 1
+    while first < last and lines[first].strip(" |") == "":
+        first += 1
+    while first < last and lines[last - 1].strip(" |") == "":
+        last -= 1
+    return range(first, last)
+
+
+def template(message: str) -> str:
+    """A message without the names and numbers in it."""
+    return _VALUE.sub("…", message)
+
+
+def values(message: str) -> str:
+    """What `template` leaves out."""
+    return " ".join(_VALUE.findall(message))
 
 
 def _says(line: str) -> bool:

@@ -19,7 +19,8 @@ _ALARMS = (
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
-    "mismatch", "not ok", " signal ",
+    "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
+    "status 4", "status 5", "fail:", "crit:",
 )  # fmt: skip
 _SEVERE = re.compile(
     r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled"
@@ -33,6 +34,8 @@ _SEVERE = re.compile(
     r"|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
     r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
     r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
+    r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
+    r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): "
 )
 _DETAIL = re.compile(
     r"^\s*[-+>|E]?\s*(?:Expected|Received|expected|received|actual|Actual|got|want|left|right)\b[^:]{0,20}: ?\S"
@@ -57,6 +60,7 @@ _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
+_NUMBERED = ("exit", "=> ", "tatus")
 _JUDGED = 6
 """Lines of one statement that are looked at before the next ones are taken to be alike."""
 
@@ -72,11 +76,11 @@ def alarms(units: Units, shapes: list[bytes], written: Sequence[str] = ()) -> di
     settled = _Settled(written)
     for unit in holding(units, _ALARMS):
         shape, line = shapes[unit], units.contents[unit]
-        # Of an exit code the number decides, and a shape has no numbers.
-        rank = known.get(shape) if "exit" not in line else None
+        # Of an exit code and of an answer of HTTP the number decides, and a shape has no numbers.
+        rank = known.get(shape) if not any(word in line for word in _NUMBERED) else None
         if rank is None:
             # Of `error=…` the value decides, and a statement has no values.
-            rank = settled.judge(unit, line, _alarm) if "=" not in line else _alarm(line)
+            rank = settled.judge(unit, line, _alarm) if "=" not in line and "tatus" not in line else _alarm(line)
             known[shape] = rank
         if rank:
             found[unit] = rank

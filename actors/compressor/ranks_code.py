@@ -13,7 +13,7 @@ from actors.compressor.units import Units
 
 _TOP, _INNER, _CHAPTER = MUST, SALIENT + 1, SALIENT
 _FIRST_WORD = re.compile(r"\W*(\w+)")
-_HEAD = re.compile(r"\s*[\w:<>~&*,.\[\] ]*[\w~>=*+\]/-]\s?\(")
+_HEAD = re.compile(r"\s*(?:[\w:<>~&*, ]*\boperator *[^\s\w(]{1,3}\s?\(|[\w:<>~&*,.\[\] ]*[\w~>=*+\]/-]\s?\()")
 _BEFORE = re.compile(r"\s*(?:[\w:<>&*,. \[\]]{1,60}|template ?<.*>|#\[.*\]|@\w.*)")
 _SUFFIX = re.compile(r"\s*(?:[A-Z_]+(?:\(|$)|noexcept|throws?\b|where\b|requires\b|const\b)")
 _OUTERS = (

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from heapq import nlargest
 from itertools import pairwise
 
-from actors.compressor.excerpt import FILLER, MUST, SALIENT, USEFUL
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.ranks import alarms, ends, summaries
 from actors.compressor.stamps import bodies
-from actors.compressor.states import states
 from actors.compressor.statements import rare, shapes_of, statements
+from actors.compressor.states import states
 from actors.compressor.traces import traces
 from actors.compressor.units import Units
 
@@ -27,6 +27,8 @@ _MOST_ALIKE = 3
 _ORDINARY = 0.3
 """Share of all lines from which on a statement is no trouble but what the program does."""
 _FIRST_RARE = 40
+_ENOUGH = 12
+"""Lines of one statement that show how it goes."""
 _MOST_SUMS = 12
 """Lines of one statement that sum something up, beyond which they do not."""
 _LONGEST_PARAGRAPH, _AROUND = 14, 8
@@ -125,12 +127,14 @@ def _paragraphs(units: Units, found: list[int], ranks: list[int]) -> None:
 
 
 def _fresh(written: list[str], counts: Counter[str], ranks: list[int]) -> None:
-    """Lifts the first line of each statement."""
-    known: set[str] = set()
+    """Lifts the first line of each statement; of frequent ones the later lines only say the same again."""
+    seen: Counter[str] = Counter()
     for index, statement in enumerate(written):
-        if statement not in known:
-            known.add(statement)
+        seen[statement] += 1
+        if seen[statement] == 1:
             ranks[index] = USEFUL if counts[statement] > 1 else FILLER + 1
+        elif seen[statement] > _ENOUGH:
+            ranks[index] = NOISE + 1
 
 
 def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:

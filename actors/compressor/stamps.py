@@ -12,7 +12,8 @@ from actors.compressor.units import Units
 _SERVICE = re.compile(r"([\w./-]{1,60}) *\| ?|(@?[a-z][\w./-]{0,60}:[a-z][\w.-]{0,40}): ")
 """What composed services, and tasks that run beside one another, put before each of their lines."""
 _STAMP = re.compile(
-    r"\ufeff?\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE])?(?:[ \t+]|$)"
+    r"\ufeff?\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE])?"
+    r"(?:[ \t+]|$)"
 )
 _SAMPLED = 300
 _MOSTLY_SERVICE, _MOSTLY_STAMP = 0.8, 0.97

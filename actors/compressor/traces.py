@@ -41,9 +41,10 @@ def traces(lines: list[str], services: list[str], ranks: list[int]) -> None:
     many = sum(1 for index in range(len(lines)) if ranks[index] == MUST and _opens_trace(lines, index))
     most = max(4, _TRACE_LINES // max(1, many // 2))
     stamped = _stamped(lines, services)
-    severe = [index for index, rank in enumerate(ranks) if rank == MUST]
-    index = -1
-    for index in (at for at in severe if at > index):
+    done = -1
+    for index in [at for at, rank in enumerate(ranks) if rank == MUST]:
+        if index <= done:
+            continue
         if "Traceback" in lines[index]:
             last = index + 1
             while last < len(lines) and lines[last][:1] in (" ", "\t"):
@@ -51,10 +52,13 @@ def traces(lines: list[str], services: list[str], ranks: list[int]) -> None:
             for at in range(index, min(last + 1, len(lines))):
                 if at - index < most // 2 or last - at < most // 2:
                     ranks[at] = max(ranks[at], MUST if at == last else SALIENT)
+            done = last
         else:
+            said = index
             if index + 1 < len(lines) and "panicked at" in lines[index]:
-                ranks[index + 1] = MUST
-            _behind(lines, services, stamped, ranks, index, min(6, most // 2 + 1))
+                said = index + 1
+                ranks[said] = MUST
+            _behind(lines, services, stamped, ranks, said, min(6, most // 2 + 1))
             if _HEADLINE.search(lines[index][:200]):
                 for at in range(index + 1, min(len(lines), index + 1 + _DIAGNOSIS)):
                     ranks[at] = max(ranks[at], SALIENT + 1)

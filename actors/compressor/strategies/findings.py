@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from actors.compressor import ranks
 from actors.compressor.budget import Budget, cost
 from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, USEFUL, Gaps, choose
-from actors.compressor.findings import ERROR, Finding, read
+from actors.compressor.findings import ERROR, Finding, labels, read, template, values
+from actors.compressor.stamps import unstamped
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
@@ -21,6 +22,11 @@ _MOST_SUMMARIES, _LAST = 12, 40
 _FIRST = "\n\n[the first lines as they stand:]\n"
 _FEWEST_LINES = 12
 _MOSTLY = 0.5
+_MANY_ALIKE = 24
+"""Findings of one kind, other than errors, that are counted rather than printed one by one."""
+_SAID_ONCE = 3
+_MOST_SHOWN = 20
+"""Errors of which the lines behind them are shown too."""
 
 
 def findings(task: Task) -> Draft | None:
@@ -29,7 +35,8 @@ def findings(task: Task) -> Draft | None:
     if len(task.text) > LARGE:
         return None
     units = split(task.text)
-    found = read(units.contents)
+    lines = unstamped(units.contents)
+    found = read(lines)
     if not found:
         return None
     ranked = [FILLER] * len(units)
@@ -39,13 +46,20 @@ def findings(task: Task) -> Draft | None:
         if finding.head >= 0:
             # A finding without its file says nothing.
             ranked[finding.head] = MUST if finding.severity == ERROR else max(ranked[finding.head], SALIENT + 1)
-    for index in _totals(units, found):
+    for index in _totals(lines, found):
         ranked[index] = MUST
+    errors = [finding for finding in found if finding.severity == ERROR][:_MOST_SHOWN]
+    shown = {finding: labels(lines, finding) for finding in errors}
+    for at in shown.values():
+        for index in at:
+            ranked[index] = max(ranked[index], SALIENT + 1)
     ranks.ends(ranked, 2, 3)
     ask(units, ranked, task.query)
     needed = sum(units.length(index) + 1 for index, rank in enumerate(ranked) if rank >= SALIENT)
-    if needed > task.soft.chars:
-        draft = _by_kind(task, units, ranked, found)
+    alike = Counter(finding.kind for finding in found if finding.severity != ERROR)
+    if needed > task.soft.chars or max(alike.values(), default=0) > _MANY_ALIKE:
+        said = {finding: [lines[index] for index in at] for finding, at in shown.items()}
+        draft = _by_kind(task, units, ranked, found, said)
         if draft is not None:
             return draft
         ranked = [USEFUL + 1 if rank == SALIENT else rank for rank in ranked]
@@ -53,28 +67,29 @@ def findings(task: Task) -> Draft | None:
     return Draft(excerpt.text, f"{excerpt.kept} of {excerpt.total} lines, …+N = N lines left out", excerpt.complete)
 
 
-def _totals(units: Units, found: list[Finding]) -> list[int]:
+def _totals(lines: list[str], found: list[Finding]) -> list[int]:
     """The lines at the end that sum up the run."""
     said = {index for finding in found for index in finding.lines}
-    last = range(max(0, len(units) - _LAST), len(units))
-    lines = units.contents
+    last = range(max(0, len(lines) - _LAST), len(lines))
     return [at for at in last if at not in said and "|" not in lines[at][:12] and ranks.sums_up(lines[at][:220])]
 
 
-def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) -> Draft | None:
+def _by_kind(
+    task: Task, units: Units, ranked: list[int], found: list[Finding], shown: dict[Finding, list[str]]
+) -> Draft | None:
     """Errors first, then the rarest kinds, each with as many of its messages as fit."""
     asked = ""
     if task.query:
         only = [rank if rank >= ASKED - 1 else 0 for rank in ranked]
         room = task.budget.scaled(_ASKED_SHARE)
         asked = choose(units, only, room, room, Gaps.BLOCK).text + "\n\n" if any(only) else ""
-    tail = [units.contents[index] for index in _totals(units, found)]
+    tail = [units.contents[index] for index in _totals(unstamped(units.contents), found)]
     foot = "".join(f"{line}\n" for line in tail[-_MOST_SUMMARIES:])
     kinds: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
         kinds[finding.kind].append(finding)
     order = sorted(kinds.values(), key=lambda each: (min(one.severity for one in each), len(each)))
-    parts = _filled(order, task.budget.minus(f"{asked}{foot}"), task.soft.minus(f"{asked}{foot}"))
+    parts = _filled(order, shown, task.budget.minus(f"{asked}{foot}"), task.soft.minus(f"{asked}{foot}"))
     if not parts:
         return None
     text = f"{asked}{''.join(parts)}\n{foot}".rstrip()
@@ -86,7 +101,7 @@ def _by_kind(task: Task, units: Units, ranked: list[int], found: list[Finding]) 
     return Draft(text, f"{len(found)} findings of {len(order)} kinds")
 
 
-def _filled(order: list[list[Finding]], room: Budget, soft: Budget) -> list[str]:
+def _filled(order: list[list[Finding]], shown: dict[Finding, list[str]], room: Budget, soft: Budget) -> list[str]:
     """One message of each kind, then more and more of them up to the first that is beyond the soft target; empty where
     not even one of each kind fits the room."""
     parts: list[str] = [""] * len(order)
@@ -95,7 +110,7 @@ def _filled(order: list[list[Finding]], room: Budget, soft: Budget) -> list[str]
         for at, found in enumerate(order):
             if count > 1 and len(found) <= _EACH[_EACH.index(count) - 1]:
                 continue
-            text = _kind(found, count)
+            text = _kind(found, shown, count)
             chars += len(text) - len(parts[at])
             tokens += cost(text) - cost(parts[at])
             limit = room if count == 1 else soft
@@ -105,16 +120,38 @@ def _filled(order: list[list[Finding]], room: Budget, soft: Budget) -> list[str]
     return parts
 
 
-def _kind(found: list[Finding], count: int) -> str:
-    """One kind of finding: each message once, behind it the places where it was found."""
-    places: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for finding in found[:count]:
-        places[finding.message][finding.file].append(finding.place)
-    lines = []
-    for message, files in places.items():
-        where = ", ".join(f"{file}{'' if at[0][:1] == '(' else ':'}{' '.join(at)}" for file, at in files.items())
-        lines.append(f"{message[:_LONGEST]}\n  {where}")
+def _kind(found: list[Finding], shown: dict[Finding, list[str]], count: int) -> str:
+    """One kind of finding: each message once, behind it the places where it was found, with the names that the messages
+    differ by where that is all; of errors what is said at the place."""
+    some = found[:count]
+    forms = {template(finding.message) for finding in some}
+    if len(some) >= _SAID_ONCE and len(forms) == 1 and not any(finding in shown for finding in some):
+        lines = [_alike(some)]
+    else:
+        lines = _messages(some, shown)
     left = len(found) - count
     if left > 0:
         lines.append(f"  and {left} like this in {len({finding.file for finding in found[count:]})} files")
     return "\n".join(lines) + "\n"
+
+
+def _alike(found: list[Finding]) -> str:
+    """Findings whose messages differ by names only."""
+    where: defaultdict[str, list[str]] = defaultdict(list)
+    for finding in found:
+        where[finding.file].append(f"{finding.place} {values(finding.message)}".strip())
+    lines = [f"  {file}{'' if at[0][:1] == '(' else ':'}{', '.join(at)}" for file, at in where.items()]
+    return "\n".join([template(found[0].message)[:_LONGEST], *lines])
+
+
+def _messages(found: list[Finding], shown: dict[Finding, list[str]]) -> list[str]:
+    places: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for finding in found:
+        places[finding.message][finding.file].append(finding.place)
+        said[finding.message] += shown.get(finding, [])
+    lines = []
+    for message, files in places.items():
+        where = ", ".join(f"{file}{'' if at[0][:1] == '(' else ':'}{' '.join(at)}" for file, at in files.items())
+        lines += [f"{message[:_LONGEST]}\n  {where}", *(f"    {line.rstrip()}" for line in said[message])]
+    return lines

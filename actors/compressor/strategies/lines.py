@@ -13,6 +13,7 @@ from actors.compressor.ranks_code import code, narrow
 from actors.compressor.ranks_diff import diff
 from actors.compressor.ranks_log import log
 from actors.compressor.relevance import near, window
+from actors.compressor.stamps import unstamped
 from actors.compressor.statements import shapes_of, statements
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE, thin
@@ -34,7 +35,9 @@ _MOST_WIDE = 4
 _GOOD = 0.5
 _NEARBY = 200
 """Code points around a unit in which the words of a query count for it."""
-_MOST_STATEMENTS = 6
+_MOST_STATEMENTS, _FREQUENT = 4, 10
+_QUOTED = 70
+"""Code points of a line that say which statement wrote it."""
 _LONG_TABLE = 16
 
 
@@ -122,13 +125,24 @@ def ask(units: Units, ranked: list[int], query: str) -> None:
 
 
 def _frequent(units: Units) -> str:
-    """How many lines the most frequent statements wrote, each by the number of its first line."""
+    """How many lines the most frequent statements wrote, each by its first line."""
     written = statements(units, shapes_of(units))
     first: dict[str, int] = {}
     for index, statement in enumerate(written):
-        first.setdefault(statement, units.lines[index])
+        first.setdefault(statement, index)
     counts = Counter(written).most_common(_MOST_STATEMENTS)
-    common = [(count, first[statement]) for statement, count in counts if count >= 10]
+    common = [(count, first[statement]) for statement, count in counts if count >= _FREQUENT]
     if not common:
         return ""
-    return "\n[most frequent: " + ", ".join(f"{count} lines like line {line}" for count, line in common) + "]"
+    quotes = unstamped([units.contents[index] for _, index in common])
+    said = [f"{count} lines like “{_start(line)}”" for (count, _), line in zip(common, quotes, strict=True)]
+    return "\n[most frequent: " + ", ".join(said) + "]"
+
+
+def _start(line: str) -> str:
+    """The first words of a line; no part of a word, which might be a number."""
+    line = line.strip()
+    if len(line) <= _QUOTED:
+        return line
+    cut = line.rfind(" ", 0, _QUOTED)
+    return f"{line[:cut]} …" if cut > 0 else "…"

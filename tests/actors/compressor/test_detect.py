@@ -32,7 +32,7 @@ def test_kinds_are_told_apart(kind: str) -> None:
     [
         ("", Kind.PROSE),
         ('{"a": [1, 2]}', Kind.JSON),
-        ('{"a": [1, 2', Kind.PROSE),
+        ('{"a": [1, 2', Kind.JSON),
         ("\n".join(f"tests/a.py::test_{n} PASSED [ {n}%]" for n in range(30)), Kind.REPORT),
         ("a\tb\tc\n" + "1\t2\t3\n" * 9, Kind.TABLE),
         ("fn main() {\n    let x = 1;\n}\n\npub struct A {\n    b: u8,\n}\n" * 5, Kind.CODE),

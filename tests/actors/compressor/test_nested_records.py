@@ -168,9 +168,9 @@ def test_records_that_count_their_errors_come_first(odd: int) -> None:
 
 
 def test_events_of_one_thing_stand_once_and_those_of_a_failed_thing_are_all_shown() -> None:
-    lines = []
+    lines: list[dict[str, object]] = []
     for number in range(300):
-        thing = {
+        thing: dict[str, object] = {
             "Time": f"2026-10-01T00:00:{number % 60:02d}Z",
             "Package": "example.org/shop",
             "Test": f"Test{words(number, 2).title().replace(' ', '')}",
