@@ -110,14 +110,17 @@ def labels(lines: Sequence[str], finding: Finding) -> range:
     return range(first, last)
 
 
-def template(message: str) -> str:
-    """A message without the names and numbers in it."""
-    return _VALUE.sub("…", message)
-
-
-def values(message: str) -> str:
-    """What `template` leaves out."""
-    return " ".join(_VALUE.findall(message))
+def in_common(messages: Sequence[str]) -> tuple[str, list[str]]:
+    """What messages share that differ only by names and numbers, with `…` for those, and of each message what stands
+    there; an empty form where they differ by more."""
+    between = _VALUE.split(messages[0])
+    if any(_VALUE.split(message) != between for message in messages):
+        return "", []
+    values = [_VALUE.findall(message) for message in messages]
+    differ = [len(set(column)) > 1 for column in zip(*values, strict=True)]
+    inside = [*("…" if other else value for value, other in zip(values[0], differ, strict=True)), ""]
+    form = "".join(text + value for text, value in zip(between, inside, strict=True))
+    return form, [" ".join(value for value, other in zip(each, differ, strict=True) if other) for each in values]
 
 
 def _says(line: str) -> bool:

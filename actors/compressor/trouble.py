@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE
-from actors.compressor.ranks import alarms
+from actors.compressor.ranks import alarms, holding
 from actors.compressor.statements import shapes_of
 from actors.compressor.units import Units
 
@@ -13,6 +13,12 @@ _FEW, _MOST = 12, 0.03
 _DIAGNOSIS = re.compile(
     r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\S*Error: "
     r"|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b"
+)
+
+
+_WORDS = ("traceback (most", "error: ", "exception: ", "panic: ", "fatal: ", "build failed")
+_OUTRIGHT = re.compile(
+    r"Traceback \(most recent|(?:[A-Za-z_][\w.]{0,80})?(?:Error|Exception): \S|(?:panic|fatal|error): \S|BUILD FAILED"
 )
 
 
@@ -29,3 +35,9 @@ def trouble(units: Units) -> dict[int, int]:
         else rank
         for index, rank in found.items()
     }
+
+
+def outright(units: Units) -> list[int]:
+    """Units that begin with the words of a failure, which no source code or document does but to report one."""
+    found = [index for index in holding(units, _WORDS) if _OUTRIGHT.match(units.contents[index])]
+    return found if len(found) <= _FEW else []

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from actors.compressor import ranks
 from actors.compressor.budget import Budget, cost
 from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, USEFUL, Gaps, choose
-from actors.compressor.findings import ERROR, Finding, labels, read, template, values
+from actors.compressor.findings import ERROR, Finding, in_common, labels, read
 from actors.compressor.stamps import unstamped
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
@@ -24,7 +24,8 @@ _FEWEST_LINES = 12
 _MOSTLY = 0.5
 _MANY_ALIKE = 24
 """Findings of one kind, other than errors, that are counted rather than printed one by one."""
-_SAID_ONCE = 3
+_SAID_ONCE = 8
+"""Messages that differ by names only, from which on what they share is said once."""
 _MOST_SHOWN = 20
 """Errors of which the lines behind them are shown too."""
 
@@ -83,7 +84,8 @@ def _by_kind(
         only = [rank if rank >= ASKED - 1 else 0 for rank in ranked]
         room = task.budget.scaled(_ASKED_SHARE)
         asked = choose(units, only, room, room, Gaps.BLOCK).text + "\n\n" if any(only) else ""
-    tail = [units.contents[index] for index in _totals(unstamped(units.contents), found)]
+    lines = unstamped(units.contents)
+    tail = [units.contents[index] for index in _totals(lines, found)]
     foot = "".join(f"{line}\n" for line in tail[-_MOST_SUMMARIES:])
     kinds: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
@@ -93,7 +95,7 @@ def _by_kind(
     if not parts:
         return None
     text = f"{asked}{''.join(parts)}\n{foot}".rstrip()
-    if sum(len(finding.lines) for finding in found) <= _MOSTLY * len(units):
+    if sum(len(finding.lines) + len(labels(lines, finding)) for finding in found) <= _MOSTLY * len(units):
         # The source says more than the findings: the first lines show what.
         left = task.soft.minus(text + _FIRST)
         first = choose(units, [FILLER] * len(units), left, left, Gaps.SILENT).text
@@ -124,24 +126,22 @@ def _kind(found: list[Finding], shown: dict[Finding, list[str]], count: int) -> 
     """One kind of finding: each message once, behind it the places where it was found, with the names that the messages
     differ by where that is all; of errors what is said at the place."""
     some = found[:count]
-    forms = {template(finding.message) for finding in some}
-    if len(some) >= _SAID_ONCE and len(forms) == 1 and not any(finding in shown for finding in some):
-        lines = [_alike(some)]
-    else:
-        lines = _messages(some, shown)
+    form, values = "", list[str]()
+    if len({finding.message for finding in some}) >= _SAID_ONCE and not any(finding in shown for finding in some):
+        form, values = in_common([finding.message for finding in some])
+    lines = [form[:_LONGEST], *_places(some, values)] if form else _messages(some, shown)
     left = len(found) - count
     if left > 0:
         lines.append(f"  and {left} like this in {len({finding.file for finding in found[count:]})} files")
     return "\n".join(lines) + "\n"
 
 
-def _alike(found: list[Finding]) -> str:
-    """Findings whose messages differ by names only."""
+def _places(found: list[Finding], values: list[str]) -> list[str]:
+    """Where findings are, by file, each with the names in its message."""
     where: defaultdict[str, list[str]] = defaultdict(list)
-    for finding in found:
-        where[finding.file].append(f"{finding.place} {values(finding.message)}".strip())
-    lines = [f"  {file}{'' if at[0][:1] == '(' else ':'}{', '.join(at)}" for file, at in where.items()]
-    return "\n".join([template(found[0].message)[:_LONGEST], *lines])
+    for finding, value in zip(found, values, strict=True):
+        where[finding.file].append(f"{finding.place} {value}")
+    return [f"  {file}{'' if at[0][:1] == '(' else ':'}{', '.join(at)}" for file, at in where.items()]
 
 
 def _messages(found: list[Finding], shown: dict[Finding, list[str]]) -> list[str]:

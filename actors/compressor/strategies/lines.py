@@ -17,6 +17,7 @@ from actors.compressor.stamps import unstamped
 from actors.compressor.statements import shapes_of, statements
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE, thin
+from actors.compressor.trouble import outright
 from actors.compressor.units import Units, fence_around, merge_fences, split
 
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
@@ -30,6 +31,8 @@ _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.CONFIG: (outline.settings, Gaps.INLINE),
     Kind.RECORDS: (labelled.records, Gaps.INLINE),
 }
+_SAYING_NOTHING_OF_TROUBLE = frozenset({Kind.CODE, Kind.MARKDOWN, Kind.GREP, Kind.BLAME})
+"""Kinds whose rankers do not look for words of trouble."""
 _MOST_MATCHES = 12
 _MOST_WIDE = 4
 _GOOD = 0.5
@@ -56,6 +59,9 @@ def truncate(task: Task) -> Draft:
             ranked[index] = max(ranked[index], MUST)
         for index in _odd_rows(units):
             ranked[index] = max(ranked[index], SALIENT)
+    if task.kind in _SAYING_NOTHING_OF_TROUBLE:
+        for index in outright(units):
+            ranked[index] = max(ranked[index], MUST)
     ask(units, ranked, task.query)
     # What was not read is not counted.
     counts = _frequent(units) if task.kind is Kind.LOG and thinned is None else ""

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from actors.compressor.detect import Kind, delimiter, detect
 from tests.actors.compressor import texts
+from tests.actors.compressor.texts import shortened
 
 EXPECTED = {
     "issues": Kind.JSON,
@@ -51,3 +55,20 @@ def test_a_list_of_sentences_is_no_table() -> None:
         delimiter(["Well, yes. No, not so.", "Then, again. Or, maybe.", "So, what. And, why.", "Or, if. But, no."])
         == ""
     )
+
+
+def test_a_program_that_tells_its_imports_is_a_log_and_keeps_its_traceback() -> None:
+    program = "import json, logging, tarfile, http.client\nimport asyncio\nimport no_such_module_anywhere\n"
+    run = subprocess.run([sys.executable, "-v", "-S", "-E", "-c", program], capture_output=True, text=True, check=False)
+    assert len(run.stderr) > 20_000
+    assert detect(run.stderr) is Kind.LOG
+    out = shortened(run.stderr)
+    assert "Traceback (most recent call last):" in out
+    assert "ModuleNotFoundError: No module named 'no_such_module_anywhere'" in out
+
+
+def test_a_failure_told_in_the_middle_of_source_code_stays() -> None:
+    code = "".join(f"def part_{at}(value):\n    return value + {at}\n\n\n" for at in range(400))
+    told = 'Traceback (most recent call last):\n  File "x.py", line 3, in part\nValueError: it is not a number\n'
+    out = shortened(code + told + code)
+    assert "ValueError: it is not a number" in out

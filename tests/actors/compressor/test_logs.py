@@ -63,7 +63,7 @@ def test_equal_errors_stand_a_few_times_and_are_counted() -> None:
     assert lines[300] in out
     assert lines[400] in out
     assert out.count("open()") < 100
-    assert "498 lines like line 1" in out
+    assert "498 lines like “[error] 31#31: *0 open() " in out
 
 
 def test_errors_that_differ_in_their_words_all_stay() -> None:
