@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from actors.compressor import jsontext
 from actors.compressor.findings import reports
 from actors.compressor.labelled import written_out
+from actors.compressor.often import often
 from actors.compressor.pyrepr import as_json
 from actors.compressor.stamps import unstamped
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
-_ASKED = 20
-"""Lines that are counted between two looks at whether the answer is certain."""
 _DEEP = " " * 40
 _UNEVEN = 0.618
 _RAGGED_FROM, _RAGGED = 4, 2
@@ -200,38 +198,38 @@ def _by_lines(text: str, head: str) -> Kind:
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
         return Kind.COMMITS
     count = len(lines)
-    if count >= 4 and _often(lines, _BLAMED.match, 0.9 * count):
+    if count >= 4 and often(lines, _BLAMED.match, 0.9 * count):
         return Kind.BLAME
-    if count >= 12 and _often(lines, _COMMIT_LINE.match, 0.75 * count):
+    if count >= 12 and often(lines, _COMMIT_LINE.match, 0.75 * count):
         return Kind.COMMITS
     if reports(unstamped(lines)):
         return Kind.FINDINGS
     if _minified(text):
         return Kind.MINIFIED
-    if _often(lines, _PROMPT.match, max(8, 0.3 * count)):
+    if often(lines, _PROMPT.match, max(8, 0.3 * count)):
         return Kind.REPORT
-    if _often(lines, lambda line: _GREP.match(line) and not _STAMP.match(line), 0.5 * count):
+    if often(lines, lambda line: _GREP.match(line) and not _STAMP.match(line), 0.5 * count):
         return Kind.GREP
-    if _often(lines, _HIT_UNDER_PATH.match, 0.5 * count) and any(map(_PATH.fullmatch, lines[:3])):
+    if often(lines, _HIT_UNDER_PATH.match, 0.5 * count) and any(map(_PATH.fullmatch, lines[:3])):
         return Kind.GREP
-    if _often(lines, _REPORT.match, max(2, 0.15 * count)):
+    if often(lines, _REPORT.match, max(2, 0.15 * count)):
         return Kind.REPORT
     leveled = any(word in sample for word in _LEVELS)
     begins = (lambda line: _STAMP.match(line) or _LEVEL.search(line, 0, 120)) if leveled else _STAMP.match
-    if _often(lines, begins, 0.4 * count):
+    if often(lines, begins, 0.4 * count):
         return Kind.LOG
-    if _often(lines, _FRAME.match, 0.4 * count):
+    if often(lines, _FRAME.match, 0.4 * count):
         return Kind.LOG
-    if _often(lines, _WRITTEN.match, 0.6 * count) or _composed(lines):
+    if often(lines, _WRITTEN.match, 0.6 * count) or _composed(lines):
         return Kind.LOG
     if count >= 20 and "  # " in sample and len(_PLAN.findall(sample)) * 40 >= count:
         return Kind.CONFIG
-    if count >= 20 and _often(lines, lambda line: "/" in line and _PATH.fullmatch(line), 0.8 * count):
+    if count >= 20 and often(lines, lambda line: "/" in line and _PATH.fullmatch(line), 0.8 * count):
         return Kind.PATHS
     if delimiter(lines) or aligned(lines) or preamble(lines):
         return Kind.TABLE
-    if _often(lines, _SETTING.match, 0.85 * count) and (
-        any(map(_SECTION.match, lines)) or _often(lines, _ASSIGNED.match, 0.2 * count)
+    if often(lines, _SETTING.match, 0.85 * count) and (
+        any(map(_SECTION.match, lines)) or often(lines, _ASSIGNED.match, 0.2 * count)
     ):
         return Kind.CONFIG
     # A star opens a line of a comment, but an item of a list where no comment opens.
@@ -255,16 +253,6 @@ def _by_lines(text: str, head: str) -> Kind:
     return Kind.PROSE
 
 
-def _often(lines: Sequence[str], test: Callable[[str], object], least: float) -> bool:
-    """Whether at least so many of the lines pass a test; it is asked of no more of them than that takes."""
-    found, total = 0, len(lines)
-    for at in range(0, total, _ASKED):
-        if found >= least or found + total - at < least:
-            break
-        found += len([*filter(test, lines[at : at + _ASKED])])
-    return found >= least
-
-
 def _minified(text: str) -> bool:
     """Whether lines of code are so long that nobody wrote them."""
     middle = len(text) // 2
@@ -284,7 +272,7 @@ def _in_blocks(lines: list[str]) -> bool:
 
 def _composed(lines: list[str]) -> bool:
     """Whether several services take turns, each line behind the name of one."""
-    if not _often(lines, _COMPOSED.match, 0.9 * len(lines)):
+    if not often(lines, _COMPOSED.match, 0.9 * len(lines)):
         return False
     return 1 < len({line.split("|", 1)[0].strip() for line in lines}) <= min(_MOST_SERVICES, len(lines) // 4)
 

@@ -31,6 +31,7 @@ _ENOUGH = 12
 """Lines of one statement that show how it goes."""
 _MOST_SUMS = 12
 """Lines of one statement that sum something up, beyond which they do not."""
+_ANNOUNCED = 3
 _LONGEST_PARAGRAPH, _AROUND = 14, 8
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|%|[KMGT]i?B|B)?\W{0,3}")
 _SCALES = {
@@ -63,7 +64,7 @@ def log(source: Units) -> list[int]:
     _fresh(written, counts, ranks)
     _trouble(written, found, ranks)
     traces(units.contents, services, ranks)
-    _sums(written, summaries(units), ranks)
+    _sums(units.contents, written, summaries(units), ranks)
     sections = [index for index, line in enumerate(units.contents) if _SECTION.match(line)]
     for index in sections if len(sections) <= _MOST_SECTIONS * len(units) else ():
         ranks[index] = max(ranks[index], SALIENT)
@@ -97,8 +98,9 @@ def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> Non
             ranks[index] = SALIENT
 
 
-def _sums(written: list[str], found: list[int], ranks: list[int]) -> None:
-    """Lifts what sums up a run, unless one statement says so again and again: that is what it did, one by one."""
+def _sums(lines: list[str], written: list[str], found: list[int], ranks: list[int]) -> None:
+    """Lifts what sums up a run and the lines that such a line announces, unless one statement says so again and again:
+    that is what it did, one by one."""
     times = Counter(written[index] for index in found)
     seen: Counter[str] = Counter()
     for index in found:
@@ -106,6 +108,8 @@ def _sums(written: list[str], found: list[int], ranks: list[int]) -> None:
         seen[statement] += 1
         if times[statement] <= _MOST_SUMS or seen[statement] == times[statement]:
             ranks[index] = MUST
+            for at in range(index + 1, min(len(lines), index + 1 + _ANNOUNCED) if lines[index][-1:] == ":" else 0):
+                ranks[at] = max(ranks[at], SALIENT)
 
 
 def _paragraphs(units: Units, found: list[int], ranks: list[int]) -> None:

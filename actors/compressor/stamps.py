@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
+from actors.compressor.often import often
 from actors.compressor.units import Units
 
 _SERVICE = re.compile(r"([\w./-]{1,60}) *\| ?|(@?[a-z][\w./-]{0,60}:[a-z][\w.-]{0,40}): ")
@@ -52,14 +53,14 @@ def unstamped(lines: list[str]) -> list[str]:
 
 def _unstamped(lines: list[str]) -> tuple[list[str], bool]:
     sample = _sample(lines)
-    if not sample or sum(1 for line in sample if _STAMP.match(line)) < _MOSTLY_STAMP * len(sample):
+    if not sample or not often(sample, _STAMP.match, _MOSTLY_STAMP * len(sample)):
         return lines, False
     return [line[found.end() :] if (found := _STAMP.match(line)) else line for line in lines], True
 
 
 def _services(lines: list[str]) -> tuple[list[str], list[str]]:
     sample = _sample(lines)
-    if sum(1 for line in sample if _SERVICE.match(line)) < max(1, _MOSTLY_SERVICE * len(sample)):
+    if not often(sample, _SERVICE.match, max(1, _MOSTLY_SERVICE * len(sample))):
         return [""] * len(lines), lines
     names, rest = [], []
     for line in lines:

@@ -13,7 +13,7 @@ _STAMP = re.compile(
 )
 _BEHIND = (
     "at ", "File ", "... ", "^", "|", "-->", "goroutine ", "stack backtrace", "created by ", "Caused by", "#", "❯ ",
-    "--->",
+    "--->", "DETAIL:", "HINT:", "CONTEXT:", "STATEMENT:",
 )  # fmt: skip
 _HEADLINE = re.compile(r"\b[Dd]eadlock\b.{0,60}:$|\bDETECTED DEADLOCK\b|\bDATA RACE\b|\b\w+Sanitizer: ")
 """What heads a diagnosis: the lines behind it are why the text was asked for."""

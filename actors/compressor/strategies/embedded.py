@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget
-from actors.compressor.detect import look
 from actors.compressor.jsontext import Node
+from actors.compressor.strategies.inner import inner
 from actors.compressor.strategies.known import Known
 from actors.compressor.strategies.projection import Projection, TooLong
 from actors.compressor.strategies.rungs import Rung
@@ -32,25 +32,17 @@ def embedded(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft
         return None
     path, raw = found
     text = jsontext.string(raw)
-    seen = look(text)
+    within = inner(task, text, task.budget, task.soft)
     for share in _SHARES:
         room = task.budget.scaled(share)
-        inner = replace(
-            task,
-            raw=text,
-            text=text,
-            kind=seen.kind,
-            document=seen.document,
-            budget=room,
-            soft=task.soft.capped(room),
-        )
-        draft = shorten(inner)
+        draft = shorten(replace(within, budget=room, soft=task.soft.capped(room)))
         try:
             whole = _put(Node(data), path, jsontext.quote(draft.text), task.budget)
         except TooLong:
             return None
         if task.budget.fits(whole):
-            return Draft(whole, f"{draft.said} of {path[-1][:40]}")
+            cleaned = f", cleaned: {', '.join(within.cleaned)}" if within.cleaned else ""
+            return Draft(whole, f"{draft.said} of {path[-1][:40]}{cleaned}")
     return None
 
 

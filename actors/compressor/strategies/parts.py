@@ -7,10 +7,11 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from actors.compressor.budget import Budget, cost
 from actors.compressor.detect import Kind, look
+from actors.compressor.strategies.inner import inner
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import closing_fences
@@ -75,10 +76,7 @@ def parts(task: Task, shorten: Callable[[Task], Draft]) -> Draft | None:
 def _one(task: Task, body: str, room: Budget, soft: Budget, shorten: Callable[[Task], Draft]) -> Draft:
     if room.fits(body):
         return Draft(body.rstrip("\n"), complete=True)
-    seen = look(body)
-    return shorten(
-        replace(task, raw=body, text=body, kind=seen.kind, document=seen.document, budget=room, soft=soft.capped(room))
-    )
+    return shorten(inner(task, body, room, soft))
 
 
 def _ended(text: str) -> str:

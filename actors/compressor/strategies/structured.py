@@ -10,9 +10,9 @@ from functools import partial
 
 from actors.compressor import jsontext
 from actors.compressor.budget import Budget, cost
-from actors.compressor.detect import look
 from actors.compressor.strategies.answers import answers
 from actors.compressor.strategies.fit import Shorten
+from actors.compressor.strategies.inner import inner
 from actors.compressor.strategies.known import FEW, FEWEST, Known
 from actors.compressor.strategies.projection import Projection, TooLong
 from actors.compressor.strategies.rungs import ALL, FIELDS, LISTING, PRUNING, Rung
@@ -61,12 +61,8 @@ def listing(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft 
 
 def _excerpt(task: Task, shorten: Callable[[Task], Draft], text: str, room: int) -> str:
     """A text of the document in so many code points, as what it is."""
-    seen = look(text)
     budget = Budget(room, room)
-    inner = replace(
-        task, raw=text, text=text, kind=seen.kind, document=seen.document, budget=budget, soft=budget, query=""
-    )
-    return shorten(inner).text
+    return shorten(replace(inner(task, text, budget, budget), query="")).text
 
 
 def schema_pruning(task: Task, data: bytes) -> Draft | None:

@@ -18,6 +18,7 @@ class Task:
         text: after CLEAN; what the strategies look at, apart from `progressive`.
         budget: the ceiling for the draft, notes already taken off.
         soft: where a draft should end up when what matters fits; never above `budget`.
+        cleaned: what CLEAN removed from a text inside of another one, for the note.
         document: of JSON the minified document, of lines of JSON as one array.
         key: the recall key that notes and tables of contents show; `ttl` is its time to live in seconds.
     """
@@ -32,6 +33,7 @@ class Task:
     key: str
     ttl: int = 1800
     document: bytes | None = None
+    cleaned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

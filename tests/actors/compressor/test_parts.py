@@ -136,3 +136,13 @@ def test_rows_of_values_are_records() -> None:
     assert '"@message":"event 0"' in out
     assert '"status":"Complete"' in out
     json.loads(out.rsplit("\n[shortened: ", 1)[0])
+
+
+def test_a_page_inside_of_json_is_read_as_a_page() -> None:
+    page = "".join(
+        f"<h2>Part {at}</h2><p>{'some words of it ' * 30}</p><ul><li>point {at}</li></ul>" for at in range(60)
+    )
+    out = shortened(json.dumps({"id": "9", "title": "Design", "body": {"storage": {"value": page}}}))
+    body = json.loads(out.rsplit("\n[shortened: ", 1)[0])
+    assert all(f"## Part {at}" in body["body"]["storage"]["value"] for at in range(60))
+    assert "HTML to Markdown" in out
