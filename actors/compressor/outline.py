@@ -53,6 +53,10 @@ _TITLED = frozenset("cpsa")
 """Small letters that a line begins with which may match `_TITLE`."""
 _STAMPED = re.compile(r"\b\d{1,2}:\d\d\b")
 _LONGEST_STAMP = 60
+_MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
+_CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
+_AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
+_FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
@@ -103,7 +107,7 @@ def settings(units: Units) -> list[int]:
     for index in [*ranks.summaries(units), *cues(units)]:
         found[index] = max(found[index], SALIENT + 1)
     _headings(units, found)
-    _said_in_comments(bare, found)
+    _said_in_comments(bare, found, {*cues(units)})
     return ranks.ends(found, 2, 2)
 
 
@@ -112,13 +116,16 @@ def _columns(line: str, spaces: int) -> int:
     return len(line[:spaces].expandtabs()) if "\t" in line[:spaces] else spaces
 
 
-def _said_in_comments(lines: list[str], found: list[int]) -> None:
+def _said_in_comments(lines: list[str], found: list[int], told: set[int]) -> None:
     """In settings that are mostly comments, what is set matters, and comments only fill."""
     comments = [line[:1] in _COMMENTS and _COMMENT.match(line) is not None for line in lines]
     if not _MOSTLY_COMMENTS * len(lines) <= sum(comments) < len(lines):
         return
     for index, comment in enumerate(comments):
-        found[index] = min(found[index], FILLER) if comment else max(found[index], SALIENT)
+        if not comment:
+            found[index] = max(found[index], SALIENT)
+        elif found[index] <= SALIENT + 1 and index not in told:
+            found[index] = min(found[index], FILLER)
 
 
 def prose(units: Units) -> list[int]:
@@ -140,10 +147,18 @@ def prose(units: Units) -> list[int]:
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
+    for index in _amounts(units):
+        found[index] = max(found[index], USEFUL)
     _headings(units, found)
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
+
+
+def _amounts(units: Units) -> list[int]:
+    """Units with sums of money or shares, where they are rare: what an agreement or a report is read for."""
+    found = [index for index in ranks.holding(units, _MONEY) if _AMOUNT.search(units.contents[index])]
+    return found if len(found) <= max(_FEW_AMOUNTS, _MOST_AMOUNTS * len(units)) else []
 
 
 def starred(units: Units) -> dict[int, int]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+import re2
 
 from actors.compressor.budget import Budget, cost
 from actors.compressor.detect import Kind, look
@@ -25,6 +27,13 @@ _FILE = re.compile(
     re.M,
 )
 _VALUE = re.compile(r"(?:^|: ?)[ \t]{0,8}([{\[])(?=\s{0,80}[\"\[{\d\-tfn])", re.M)
+_LIKE_FILE = re2.compile(
+    rb"(?m)^(?:==> .* <==|---.*---|===.*===|(?:#{1,4} |// |# )?[Ff]ile: |#{1,4} [^ \t\n]*/|<(?:file|document|source) "
+    rb"|[^ \t\n]*[./][^ \t\n]*:[ \t]*$)"
+)
+"""What `_FILE` finds and more, in one pass over a whole text."""
+_LIKE_VALUE = re2.compile(rb"(?m)(?:^|: ?)[ \t]{0,8}[{\[][\s\x0b\x1c-\x1f?]{0,80}[\"\[{\d\-tfn?]")
+"""What `_VALUE` finds, and `?` in its place for what is not ASCII."""
 _INTRODUCTION = re.compile(r"(?:[^\n]{1,300}\n){1,3}[ \t]*\n\s*(?=\S)|(?:[^\n{\[]{1,300}\n){1,3}(?=[{\[])")
 _VAGUE = frozenset({Kind.PROSE, Kind.MARKDOWN, Kind.CODE, Kind.LOG})
 _DATA = frozenset({Kind.TABLE, Kind.NDJSON, Kind.JSON, Kind.DIFF, Kind.RECORDS, Kind.LOG, Kind.CONFIG})
@@ -94,7 +103,7 @@ def split(text: str, kind: Kind = Kind.PROSE) -> list[Part] | None:
 
 def _files(text: str) -> list[Part] | None:
     """Stretches behind lines that name a file: at least two, each behind a blank line, a rule or the beginning."""
-    heads = [match for match in _FILE.finditer(text) if _stands_apart(text, match.start())]
+    heads = [match for match in _heads(text) if _stands_apart(text, match.start())]
     if not _FEWEST_FILES <= len(heads) <= _MOST or heads[0].start() > len(text) // 4:
         return None
     if len(text) < _SHORTEST * len(heads):
@@ -104,6 +113,14 @@ def _files(text: str) -> list[Part] | None:
     for match, end in zip(heads, ends, strict=True):
         found.append(Part(match[0], text[match.end() : end], ""))
     return found
+
+
+def _heads(text: str) -> Iterator[re.Match[str]]:
+    """The lines that name a file."""
+    for likely in _LIKE_FILE.finditer(text.encode("ascii", "replace")):
+        match = _FILE.match(text, likely.start())
+        if match is not None:
+            yield match
 
 
 def _stands_apart(text: str, start: int) -> bool:
@@ -146,31 +163,40 @@ def _fenced(text: str) -> list[Part] | None:
 def _valued(text: str) -> list[Part] | None:
     """JSON values that begin a line or follow a colon, and the text between them; they make up most of the text."""
     found: list[Part] = []
-    before = 0
-    tries = 0
-    for match in _VALUE.finditer(text):
-        if match.start(1) < before:
-            continue
-        tries += 1
-        if tries > _MOST_TRIES:
+    before = position = 0
+    data = text.encode("ascii", "replace")
+    for _ in range(_MOST_TRIES):
+        start = _opening(text, data, position)
+        if start < 0:
             break
+        position = start + 1
         try:
-            _, end = _DECODER.raw_decode(text, match.start(1))
+            _, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if end - match.start(1) < _SHORTEST:
+        if end - start < _SHORTEST:
             continue
         end += text[end : end + 1] == "\n"
-        if text[before : match.start(1)].strip():
-            found.append(Part("", text[before : match.start(1)], ""))
-        found.append(Part("", text[match.start(1) : end], ""))
-        before = end
+        if text[before:start].strip():
+            found.append(Part("", text[before:start], ""))
+        found.append(Part("", text[start:end], ""))
+        before = position = end
     values = sum(len(part.body) for part in found if part.body[0] in "{[")
     if len(found) + bool(text[before:].strip()) < 2 or values < _BULK * len(text):
         return None
     if text[before:].strip():
         found.append(Part("", text[before:], ""))
     return found
+
+
+def _opening(text: str, data: bytes, position: int) -> int:
+    """Where the next value opens from a position on; -1 where none does. `data` has a byte for each code point."""
+    while likely := _LIKE_VALUE.search(data, position):
+        match = _VALUE.match(text, likely.start())
+        if match is not None:
+            return match.start(1)
+        position = likely.start() + 1
+    return -1
 
 
 def _introduced(text: str) -> list[Part] | None:
