@@ -104,7 +104,7 @@ def settings(units: Units) -> list[int]:
             found[index] = NOISE + 1
     for index, rank in trouble(units).items():
         found[index] = max(found[index], rank)
-    for index in [*ranks.summaries(units), *cues(units)]:
+    for index in [*ranks.summaries(units, units.contents), *cues(units)]:
         found[index] = max(found[index], SALIENT + 1)
     _headings(units, found)
     _said_in_comments(bare, found, {*cues(units)})
@@ -141,8 +141,8 @@ def prose(units: Units) -> list[int]:
             found[index] = FILLER + 1
         line = units.contents[index]
         if len(line) <= _LONGEST_STAMP and index + 1 < len(units) and not apart[index + 1] and _STAMPED.search(line):
-            # Who said something when is not yet what was said.
-            found[index + 1] = max(found[index + 1], FILLER + 1)
+            # What was said says more than who said it when.
+            found[index], found[index + 1] = min(found[index], FILLER), max(found[index + 1], FILLER + 1)
     titles = _titles(units, apart)
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
@@ -163,6 +163,8 @@ def _amounts(units: Units) -> list[int]:
 
 def starred(units: Units) -> dict[int, int]:
     """Headings as Org writes them, by their number of stars; none where stars only are the marks of a list."""
+    if "*" not in units.text:
+        return {}
     found = {
         index: len(line) - len(line.lstrip("*"))
         for index, line in enumerate(units.contents)
@@ -183,7 +185,8 @@ def underlined(units: Units) -> dict[int, int]:
     """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
     levels: dict[str, int] = {}
     found: dict[int, int] = {}
-    for index in [at for at, line in enumerate(units.contents) if line.startswith(_RULES)]:
+    rules = tuple(rule for rule in _RULES if rule in units.text)
+    for index in [at for at, line in enumerate(units.contents) if line.startswith(rules)] if rules else ():
         rule = units.contents[index]
         if not index or set(rule) != {rule[0]}:
             continue

@@ -60,6 +60,8 @@ _HEADING = re.compile(r"^(#{1,6})\s+\S")
 _NOISE = re.compile(r"^\s*(?:<!--|-->|\[[^\]]{1,200}\]: \S+$|\|?[\s:|-]{3,}\|?$)")
 _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
+_MOST_SUMMARIES = 12
+"""Lines of one statement that sum something up, beyond which they do not."""
 _NUMBERED = ("exit", "=> ", "tatus")
 _JUDGED = 6
 """Lines of one statement that are looked at before the next ones are taken to be alike."""
@@ -117,10 +119,19 @@ def _alarm(line: str) -> int:
     return NOISE if quiet else USEFUL
 
 
-def summaries(units: Units) -> list[int]:
-    """Units that sum up a run: test counts, build results, section rules of a report."""
-    likely = sorted(_visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY))
-    return [unit for unit in likely if sums_up(units.contents[unit][:220])]
+def summaries(units: Units, written: Sequence[str]) -> list[int]:
+    """Units that sum up a run: test counts, build results, section rules of a report. What one statement says again and
+    again is no summary: that is what the run did, one by one.
+
+    Args:
+        written: the statement of each unit.
+    """
+    found: dict[str, list[int]] = {}
+    for unit in sorted(_visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY)):
+        same = found.setdefault(written[unit], [])
+        if len(same) <= _MOST_SUMMARIES and sums_up(units.contents[unit][:220]):
+            same.append(unit)
+    return sorted(unit for same in found.values() if len(same) <= _MOST_SUMMARIES for unit in same)
 
 
 def sums_up(line: str) -> bool:

@@ -29,8 +29,6 @@ _ORDINARY = 0.3
 _FIRST_RARE = 40
 _ENOUGH = 12
 """Lines of one statement that show how it goes."""
-_MOST_SUMS = 12
-"""Lines of one statement that sum something up, beyond which they do not."""
 _ANNOUNCED = 3
 _LONGEST_PARAGRAPH, _AROUND = 14, 8
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|%|[KMGT]i?B|B)?\W{0,3}")
@@ -64,7 +62,7 @@ def log(source: Units) -> list[int]:
     _fresh(written, counts, ranks)
     _trouble(written, found, ranks)
     traces(units.contents, services, ranks)
-    _sums(units.contents, written, summaries(units), ranks)
+    _sums(units.contents, summaries(units, written), ranks)
     sections = [index for index, line in enumerate(units.contents) if _SECTION.match(line)]
     for index in sections if len(sections) <= _MOST_SECTIONS * len(units) else ():
         ranks[index] = max(ranks[index], SALIENT)
@@ -98,24 +96,20 @@ def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> Non
             ranks[index] = SALIENT
 
 
-def _sums(lines: list[str], written: list[str], found: list[int], ranks: list[int]) -> None:
-    """Lifts what sums up a run and the lines that such a line announces, unless one statement says so again and again:
-    that is what it did, one by one."""
-    times = Counter(written[index] for index in found)
-    seen: Counter[str] = Counter()
+def _sums(lines: list[str], found: list[int], ranks: list[int]) -> None:
+    """Lifts what sums up a run, and the lines that such a line announces."""
     for index in found:
-        statement = written[index]
-        seen[statement] += 1
-        if times[statement] <= _MOST_SUMS or seen[statement] == times[statement]:
-            ranks[index] = MUST
-            for at in range(index + 1, min(len(lines), index + 1 + _ANNOUNCED) if lines[index][-1:] == ":" else 0):
-                ranks[at] = max(ranks[at], SALIENT)
+        ranks[index] = MUST
+        for at in range(index + 1, min(len(lines), index + 1 + _ANNOUNCED) if lines[index][-1:] == ":" else 0):
+            ranks[at] = max(ranks[at], SALIENT)
 
 
 def _paragraphs(units: Units, found: list[int], ranks: list[int]) -> None:
     """Lifts the other lines of the paragraphs of rare lines, where a text consists of short paragraphs, as dumps of
     threads do: a rare one of those says little without its frames."""
     lines, last = units.lines, len(units) - 1
+    if not found:
+        return
     breaks = sum(after - before > 1 for before, after in pairwise(lines))
     if breaks * _LONGEST_PARAGRAPH < len(units):
         return

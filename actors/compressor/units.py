@@ -6,6 +6,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import accumulate, compress, count
+from operator import add
 
 LONGEST_UNIT = 600
 _LONGEST_FENCE = 800
@@ -71,12 +73,26 @@ class Units:
 
 def split(text: str) -> Units:
     """The lines of a text; those longer than `LONGEST_UNIT` in pieces, cut at a space or a separator if possible."""
+    lines = text.split("\n")
+    lengths = [*map(len, lines)]
+    if max(lengths) > LONGEST_UNIT:
+        return _split_long(text, lines)
+    words = [*map(str.rstrip, lines)]
+    contents = [*filter(None, words)]
+    starts = [*compress(accumulate(map((1).__add__, lengths), initial=0), words)]
+    numbers = [*compress(count(1), words)]
+    total = len(lines) - 1 if text.endswith("\n") else len(lines)
+    return Units(text, starts, [*map(add, starts, map(len, contents))], contents, numbers, numbers, total)
+
+
+def _split_long(text: str, lines: list[str]) -> Units:
+    """The same where some lines are too long for one unit."""
     starts: list[int] = []
     ends: list[int] = []
     contents: list[str] = []
     numbers: list[int] = []
     position, number = 0, 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         length = len(line)
         if length > LONGEST_UNIT:
             for start, end in _pieces(text, position, position + length):

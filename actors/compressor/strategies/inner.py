@@ -23,4 +23,5 @@ def inner(task: Task, text: str, budget: Budget, soft: Budget) -> Task:
         budget=budget,
         soft=soft.capped(budget),
         cleaned=cleaned.dropped,
+        depth=task.depth + 1,
     )

@@ -39,6 +39,8 @@ _VAGUE = frozenset({Kind.PROSE, Kind.MARKDOWN, Kind.CODE, Kind.LOG})
 _DATA = frozenset({Kind.TABLE, Kind.NDJSON, Kind.JSON, Kind.DIFF, Kind.RECORDS, Kind.LOG, Kind.CONFIG})
 _DECODER = json.JSONDecoder()
 _MOST_TRIES = 12
+_DEEPEST = 2
+"""A file in an answer may hold blocks, but no further files."""
 _SHORTEST = 1_500
 """Code points from which a fenced block is a part of its own."""
 _MOST = 40
@@ -59,7 +61,7 @@ class Part:
 
 def parts(task: Task, shorten: Callable[[Task], Draft]) -> Draft | None:
     """The parts, each shortened by its share of the budget; `None` where the text is one, or the heads do not fit."""
-    if len(task.text) > LARGE:
+    if len(task.text) > LARGE or task.depth >= _DEEPEST:
         return None
     found = split(task.text, task.kind)
     if found is None:
@@ -98,7 +100,7 @@ def split(text: str, kind: Kind = Kind.PROSE) -> list[Part] | None:
     Args:
         kind: what it was taken for as a whole.
     """
-    return _files(text) or _fenced(text) or _valued(text) or (_introduced(text) if kind in _VAGUE else None)
+    return _files(text) or _fenced(text) or _valued(text) or (_introduced(text, kind) if kind in _VAGUE else None)
 
 
 def _files(text: str) -> list[Part] | None:
@@ -199,10 +201,10 @@ def _opening(text: str, data: bytes, position: int) -> int:
     return -1
 
 
-def _introduced(text: str) -> list[Part] | None:
+def _introduced(text: str, kind: Kind) -> list[Part] | None:
     """A few words of introduction before data of another kind."""
     match = _INTRODUCTION.match(text)
-    if match is None or look(text[match.end() :]).kind not in _DATA:
+    if match is None or look(text[match.end() :]).kind not in _DATA - {kind}:
         return None
     return [Part("", match[0], ""), Part("", text[match.end() :], "")]
 

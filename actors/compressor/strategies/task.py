@@ -19,6 +19,7 @@ class Task:
         budget: the ceiling for the draft, notes already taken off.
         soft: where a draft should end up when what matters fits; never above `budget`.
         cleaned: what CLEAN removed from a text inside of another one, for the note.
+        depth: how many texts it stands in.
         document: of JSON the minified document, of lines of JSON as one array.
         key: the recall key that notes and tables of contents show; `ttl` is its time to live in seconds.
     """
@@ -34,6 +35,7 @@ class Task:
     ttl: int = 1800
     document: bytes | None = None
     cleaned: tuple[str, ...] = ()
+    depth: int = 0
 
 
 @dataclass(frozen=True)

@@ -146,3 +146,24 @@ def test_a_page_inside_of_json_is_read_as_a_page() -> None:
     body = json.loads(out.rsplit("\n[shortened: ", 1)[0])
     assert all(f"## Part {at}" in body["body"]["storage"]["value"] for at in range(60))
     assert "HTML to Markdown" in out
+
+
+def test_captions_are_one_text() -> None:
+    text = "WEBVTT\nKind: captions\nLanguage: en\n\n" + "".join(
+        f"00:{at // 60:02}:{at % 60:02}.000 --> 00:{at // 60:02}:{at % 60:02}.900\n<v Narrator>"
+        f"{'Then the glacier breaks, and nobody has seen that before' if at == 600 else f'sentence {at} of the film'}</v>\n\n"
+        for at in range(0, 900)
+    )
+    out = shortened(text)
+    assert "parts" not in out
+    assert "sentence 899 of the film" in out
+    assert "the glacier breaks" in out
+
+
+def test_parts_in_parts_come_to_an_end() -> None:
+    text = "words of introduction\n\n" * 30 + "\n".join(
+        f"2026-11-03 07:{at % 60:02}:00 INFO step {at}" for at in range(900)
+    )
+    out = shortened("".join(f"src/f{at}.log:\n{text[:9_000]}\n\n" for at in range(4)))
+    assert out.count("parts, each as what it is") == 1
+    assert all(f"src/f{at}.log:" in out for at in range(4))
