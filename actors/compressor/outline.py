@@ -99,7 +99,8 @@ def settings(units: Units) -> list[int]:
             option = first == "-" and words[1:2] not in ("", " ")
             found[index] = (MUST if option and opens > SALIENT else opens) if times[words] <= _FEW else NOISE + 1
         elif apart[index] and depth <= 4 and times[words] <= _FEW and _stands(lines, index):
-            found[index] = SALIENT
+            # A sentence begins a paragraph there, not a block.
+            found[index] = USEFUL if words.endswith(_SENTENCE_END) and " " in words else SALIENT
         elif first in _COMMENTS and _COMMENT.match(words):
             found[index] = NOISE + 1
     for index, rank in trouble(units).items():

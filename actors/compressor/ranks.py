@@ -119,19 +119,20 @@ def _alarm(line: str) -> int:
     return NOISE if quiet else USEFUL
 
 
-def summaries(units: Units, written: Sequence[str]) -> list[int]:
+def summaries(units: Units, written: Sequence[str] = ()) -> list[int]:
     """Units that sum up a run: test counts, build results, section rules of a report. What one statement says again and
     again is no summary: that is what the run did, one by one.
 
     Args:
-        written: the statement of each unit.
+        written: the statement of each unit, where these are known.
     """
     found: dict[str, list[int]] = {}
+    most = _MOST_SUMMARIES if written else len(units)
     for unit in sorted(_visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY)):
-        same = found.setdefault(written[unit], [])
-        if len(same) <= _MOST_SUMMARIES and sums_up(units.contents[unit][:220]):
+        same = found.setdefault(written[unit] if written else "", [])
+        if len(same) <= most and sums_up(units.contents[unit][:220]):
             same.append(unit)
-    return sorted(unit for same in found.values() if len(same) <= _MOST_SUMMARIES for unit in same)
+    return sorted(unit for same in found.values() if len(same) <= most for unit in same)
 
 
 def sums_up(line: str) -> bool:

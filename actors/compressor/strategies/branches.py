@@ -31,6 +31,8 @@ _COUNT = 16
 _TRIES, _FILLED = 4, 0.9
 _SAMPLE = 1_000
 _ROWS_FROM, _MOST_FAILED = 3, 12
+_MOST_MISSED = 200
+"""Things without room after which a smaller one is no longer looked for."""
 _MORE = jsontext.quote("…")
 _CONTAINERS = (b"{", b"[")
 
@@ -272,11 +274,15 @@ def _outer(tree: Tree, room: int, columns: Sequence[str], limit: int, answers: f
         if id(branch) not in within:
             within.add(id(branch))
             room -= _size(branch, columns, limit)
+    missed = 0
     for branch in tree.every:
-        if room < _COUNT:
+        if room < _COUNT or missed > _MOST_MISSED:
             break
+        if id(branch) in within:
+            continue
         size = _size(branch, columns, limit)
-        if id(branch) in within or size > room:
+        if size > room:
+            missed += 1
             continue
         room -= size
         within.add(id(branch))

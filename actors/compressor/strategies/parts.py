@@ -44,6 +44,8 @@ _DEEPEST = 2
 _SHORTEST = 1_500
 """Code points from which a fenced block is a part of its own."""
 _MOST = 40
+_BEGINNING = 5_000
+_CONTAINERS = ("{", "[")
 _FEWEST_FILES = 2
 _BULK = 0.5
 """Of the text, in fenced blocks; a document with some examples is read as one."""
@@ -204,7 +206,13 @@ def _opening(text: str, data: bytes, position: int) -> int:
 def _introduced(text: str, kind: Kind) -> list[Part] | None:
     """A few words of introduction before data of another kind."""
     match = _INTRODUCTION.match(text)
-    if match is None or look(text[match.end() :]).kind not in _DATA - {kind}:
+    if match is None:
+        return None
+    # Nearly all texts end here, and a look at the beginning of what follows takes less time than one at all of it.
+    after, data = text[match.end() : match.end() + _BEGINNING], _DATA - {kind}
+    if after[:1] not in _CONTAINERS and look(after).kind not in data:
+        return None
+    if look(text[match.end() :]).kind not in data:
         return None
     return [Part("", match[0], ""), Part("", text[match.end() :], "")]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import msgspec
 import re2
 
 from actors.compressor.jsontext import Node
@@ -45,16 +46,13 @@ _ALARM_SHARE = 4
 """Where more than one of so many records seems to have failed, that is how they are."""
 
 
-class Record:
-    """One record: its key in an object (`None` in an array), and itself."""
+class Record(msgspec.Struct, gc=False, eq=False):
+    """One record: its key in an object (`None` in an array), and itself. There may be as many as nodes."""
 
-    __slots__ = ("_inside", "_members", "key", "node")
-
-    def __init__(self, key: str | None, node: Node) -> None:
-        self.key = key
-        self.node = node
-        self._members: dict[str, Node] | None = None
-        self._inside: dict[str, Node | None] = {}
+    key: str | None
+    node: Node
+    _members: dict[str, Node] | None = None
+    _inside: dict[str, Node | None] | None = None
 
     @property
     def members(self) -> dict[str, Node]:
@@ -65,6 +63,8 @@ class Record:
 
     def inside(self, name: str, path: Path) -> Node | None:
         """The value at the end of a path of that name, looked for once."""
+        if self._inside is None:
+            self._inside = {}
         if name not in self._inside:
             self._inside[name] = at(self.node, path)
         return self._inside[name]
