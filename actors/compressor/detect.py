@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import re2
+
 from actors.compressor import jsontext
 from actors.compressor.findings import reports
 from actors.compressor.labelled import written_out
@@ -85,13 +87,12 @@ _LONG_LINES = 500
 """Code points of a line, in the mean, from which code is minified."""
 _COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
 _MOST_SERVICES = 40
-_HEADING = re.compile(r"^#{2,6} [^\s#=-]", re.M)
-_MARKDOWN = re.compile(
-    r"^(?:#{2,6} \S|\s*\d+\. \S|```|\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
-    r"|\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*\S",
-    re.M,
+_HEADING = re.compile(r"#{2,6} [^\s#=-]")
+_MARKDOWN = re2.compile(
+    rb"(?m)^(?:#{2,6} \S|\s*\d+\. \S|```|\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
+    rb"|\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*\S"
 )
-_LIST = re.compile(r"^(?:\s*[*+-] \S|> )", re.M)
+_LIST = re.compile(r"\s*[*+-] \S|> ")
 """What Markdown has in common with shells, build tools, mail and trees of all kinds."""
 _CODE = re.compile(
     r"^(?:\t[@$]\S|\s*(?:[a-z_][\w.:]*\(|(?:async )?def \w+\(|class (?:[A-Z_$]|\w+ ?[:({<])|import [\w.{*\"']"
@@ -240,10 +241,10 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.RECORDS
     headings = 0
     if "# " in sample:
-        headings = len(_HEADING.findall(sample)) + len(_TOP.findall(head))
-    marks = len(_MARKDOWN.findall(sample)) / count
+        headings = len([*filter(_HEADING.match, lines)]) + len(_TOP.findall(head))
+    marks = len(_MARKDOWN.findall(sample.encode("ascii", "replace"))) / count
     if marks >= _FEWEST_MARKS or headings:
-        marks += len(_LIST.findall(sample)) / count
+        marks += len([*filter(_LIST.match, lines)]) / count
     if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         # A program that tells what it imports says nothing else; source code does.
         imports = sum(1 for line in some if line.startswith("import ")) / len(some)

@@ -48,9 +48,10 @@ _TITLE = re.compile(
     r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} \S.{0,100}$"
     r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
-_RULES = tuple(mark * 3 for mark in "=-~^*+#\"'`")
-_TITLED = frozenset("cpsa")
-"""Small letters that a line begins with which may match `_TITLE`."""
+_RULED = frozenset("=-~^*+#\"'`")
+_RULES = tuple(mark * 3 for mark in _RULED)
+_TITLED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZcpsa*_=제件主 \t\u3000\xa0")
+"""What a line begins with that may match `_TITLE`, behind white space too."""
 _STAMPED = re.compile(r"\b\d{1,2}:\d\d\b")
 _LONGEST_STAMP = 60
 _MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
@@ -76,21 +77,30 @@ def settings(units: Units) -> list[int]:
     """What opens a block and stands nowhere else, names, section heads; then trouble, then the rest from the top."""
     found = [FILLER] * len(units)
     lines = units.contents
-    bare = [line.lstrip() for line in lines]
-    depths = [len(line) - len(words) for line, words in zip(lines, bare, strict=True)]
+    bare = [*map(str.lstrip, lines)]
+    depths = [*map(sub, map(len, lines), map(len, bare))]
     if "\t" in units.text:
         depths = [_columns(line, spaces) for line, spaces in zip(lines, depths, strict=True)]
     times = Counter(bare)
-    shallow = min((words.count(".") for words in bare if words[:1] == "[" and _SECTION.match(words)), default=0)
+    sections = {
+        index: words.count(".") for index, words in enumerate(bare) if words[:1] == "[" and _SECTION.match(words)
+    }
+    shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = _apart(units)
     for index, words in enumerate(bare):
         depth, first = depths[index], words[:1]
-        if first == "[" and _SECTION.match(words):
-            found[index] = SALIENT + 1 if words.count(".") <= shallow + 1 else USEFUL
+        if index in sections:
+            found[index] = SALIENT + 1 if sections[index] <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
             found[index] = SALIENT if times[words] <= _FEW else USEFUL
-        elif index and found[index - 1] == SALIENT and depth == depths[index - 1] and _COMMENT.match(bare[index - 1]):
+        elif (
+            index
+            and found[index - 1] == SALIENT
+            and depth == depths[index - 1]
+            and bare[index - 1][:1] in _COMMENTS
+            and _COMMENT.match(bare[index - 1])
+        ):
             found[index] = USEFUL  # the comment above has named it
         elif deeper[index]:
             # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
@@ -105,10 +115,11 @@ def settings(units: Units) -> list[int]:
             found[index] = NOISE + 1
     for index, rank in trouble(units).items():
         found[index] = max(found[index], rank)
-    for index in [*ranks.summaries(units, units.contents), *cues(units)]:
+    told = cues(units)
+    for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
     _headings(units, found)
-    _said_in_comments(bare, found, {*cues(units)})
+    _said_in_comments(bare, found, {*told})
     return ranks.ends(found, 2, 2)
 
 
@@ -186,8 +197,7 @@ def underlined(units: Units) -> dict[int, int]:
     """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
     levels: dict[str, int] = {}
     found: dict[int, int] = {}
-    rules = tuple(rule for rule in _RULES if rule in units.text)
-    for index in [at for at, line in enumerate(units.contents) if line.startswith(rules)] if rules else ():
+    for index in [at for at, line in enumerate(units.contents) if line[:1] in _RULED and line.startswith(_RULES)]:
         rule = units.contents[index]
         if not index or set(rule) != {rule[0]}:
             continue
@@ -219,10 +229,8 @@ def _titles(units: Units, apart: list[bool]) -> list[int]:
     """Short lines that look like titles, or that stand alone without ending a sentence."""
     found = []
     for index, unit in enumerate(units.contents):
-        if len(unit) > _LONGEST_TITLE * 2:
-            continue
-        alone = (apart[index] or not index) and apart[index + 1]
-        if not alone and unit[:1].islower() and unit[0] not in _TITLED:
+        alone = apart[index + 1] and (apart[index] or not index)
+        if (not alone and unit[:1] not in _TITLED) or len(unit) > _LONGEST_TITLE * 2:
             continue
         line = unit.strip()
         if (alone and len(line) <= _LONGEST_TITLE and not line.endswith(_SENTENCE_END)) or _TITLE.match(line):

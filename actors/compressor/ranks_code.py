@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import repeat
+from operator import sub
 
 from actors.compressor.budget import Budget, cost
 from actors.compressor.declarations import CONTROL, DECLARED, PROTOTYPE
@@ -70,12 +72,13 @@ def code(units: Units) -> list[int]:
     starts = [units.at(match.start()) for form in DECLARED for match in form.finditer(data)]
     if b"#include" in data or b"#define" in data or b"#if" in data:
         starts += [units.at(match.start()) for match in PROTOTYPE.finditer(data)]
-    starts += _braced(lines, bare, comment)
+    opened = [*map(sub, map(str.count, lines, repeat("(")), map(str.count, lines, repeat(")")))]
+    starts += _braced(lines, bare, comment, opened)
     times = Counter(bare[index] for index in {*starts})
     for index in sorted({*starts}):
         # What stands there again and again is a label or a wrapper.
         if not comment[index] and times[bare[index]] <= _MOST_ALIKE and not _is_control(bare[index]):
-            _declare(lines, bare, comment, ranks, index)
+            _declare(lines, bare, comment, opened, ranks, index)
     _chapters(units, bare, comment, ranks)
     _lead(bare, comment, ranks)
     return ranks
@@ -120,17 +123,17 @@ def _is_control(words: str) -> bool:
     return found is not None and found[1] in CONTROL and not words.startswith((".", "@", "default "))
 
 
-def _braced(lines: list[str], bare: list[str], comment: list[bool]) -> list[int]:
-    """Where declarations begin whose body opens on a line of its own."""
+def _braced(lines: list[str], bare: list[str], comment: list[bool], opened: list[int]) -> list[int]:
+    """Where declarations begin whose body opens on a line of its own.
+
+    Args:
+        opened: how many more parentheses open in each line than close.
+    """
     found = []
     for index, words in enumerate(bare):
         if index and words.startswith(_OPENING) and not comment[index] and words[:2] != "::":
             at = index - 1
-            while (
-                at > 0
-                and index - at < _MOST_LINES
-                and (comment[at] or lines[at].count(")") > lines[at].count("(") or _SUFFIX.match(lines[at]))
-            ):
+            while at > 0 and index - at < _MOST_LINES and (comment[at] or opened[at] < 0 or _SUFFIX.match(lines[at])):
                 at -= 1
             depth = len(lines[index]) - len(words)
             if (
@@ -143,18 +146,21 @@ def _braced(lines: list[str], bare: list[str], comment: list[bool]) -> list[int]
     return found
 
 
-def _declare(lines: list[str], bare: list[str], comment: list[bool], ranks: list[int], index: int) -> None:
+def _declare(
+    lines: list[str], bare: list[str], comment: list[bool], opened: list[int], ranks: list[int], index: int
+) -> None:
     """Ranks a declaration that begins at `index`, with the rest of its parameters, and what stands above it."""
     line = lines[index]
     rank = _TOP if len(bare[index]) == len(line) else _INNER
     ranks[index] = max(ranks[index], rank)
-    depth, at = line.count("(") - line.count(")"), index
+    depth, at = opened[index], index
     if line.endswith(("{", " do", "->")):
         depth = 0
     while depth > 0 and at + 1 < len(lines) and at - index < _MOST_LINES:
         at += 1
-        depth += lines[at].count("(") - lines[at].count(")")
-        ranks[at] = max(ranks[at], _INNER)
+        depth += opened[at]
+        if ranks[at] < _INNER:
+            ranks[at] = _INNER
     if _FIELDS.search(line):
         _members(bare, comment, ranks, at + 1)
     if at + 1 < len(lines) and _DOC.match(bare[at + 1]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from heapq import nlargest
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import sub
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.ranks import alarms, ends, summaries
@@ -155,7 +156,7 @@ def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:
 
 def _measure(line: str) -> float | None:
     """The last number of a line that stands at its end, or before its last word: in seconds or bytes if it says so."""
-    for word in reversed(line[-_MEASURED:].split()[-2:]):
+    for word in reversed(line[-_MEASURED:].rsplit(None, 2)[-2:]):
         bare = word.rpartition("=")[2]
         if bare[:1].isdigit() and (found := _MEASURE.fullmatch(bare)):
             return float(found[1]) * _SCALES.get(found[2] or "", 1.0)
@@ -170,18 +171,22 @@ def _silences(units: Units) -> list[int]:
     # Most lines of a log have their time in the same place.
     at = first.start()
     dated = first.string[max(0, at - 3) : at - 1].isdecimal()
-    clocks: list[tuple[int, int]] = []
+    minutes: dict[str, int] = {}
+    clocks: list[int] = []
+    places: list[int] = []
     for index, line in enumerate(units.contents):
+        minute = line[max(0, at - 3) : at + 5]
         try:
-            seconds = 3_600 * int(line[at : at + 2]) + 60 * int(line[at + 3 : at + 5]) + int(line[at + 6 : at + 8])
-            clocks.append((seconds + 86_400 * int(line[at - 3 : at - 1]) if dated else seconds, index))
+            if minute not in minutes:
+                hours = 24 * int(line[at - 3 : at - 1]) if dated else 0
+                minutes[minute] = 3_600 * (hours + int(line[at : at + 2])) + 60 * int(line[at + 3 : at + 5])
+            clocks.append(minutes[minute] + int(line[at + 6 : at + 8]))
+            places.append(index)
         except ValueError:
             continue
     if len(clocks) < max(_FEWEST_STAMPED, len(units) // 2):
         return []
-    gaps = nlargest(
-        _MOST_JUMPS + 1,
-        ((after - before, first, last) for (before, first), (after, last) in pairwise(clocks)),
-    )
+    silences = map(sub, islice(clocks, 1, None), clocks)
+    gaps = nlargest(_MOST_JUMPS + 1, zip(silences, places, islice(places, 1, None), strict=False))
     usual = max(1, gaps[-1][0])
     return [at for gap, *around in gaps[:_MOST_JUMPS] if gap > _JUMP * usual for at in around]

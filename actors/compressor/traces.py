@@ -15,6 +15,8 @@ _BEHIND = (
     "at ", "File ", "... ", "^", "|", "-->", "goroutine ", "stack backtrace", "created by ", "Caused by", "#", "❯ ",
     "--->", "DETAIL:", "HINT:", "CONTEXT:", "STATEMENT:",
 )  # fmt: skip
+_WENT_WELL = ("✓", "✔", "√", "ok ", "PASS")
+"""How the next thing begins that a run reports."""
 _HEADLINE = re.compile(r"\b[Dd]eadlock\b.{0,60}:$|\bDETECTED DEADLOCK\b|\bDATA RACE\b|\b\w+Sanitizer: ")
 """What heads a diagnosis: the lines behind it are why the text was asked for."""
 _DIAGNOSIS = 24
@@ -77,8 +79,9 @@ def _behind(
                 return
             continue
         line = lines[at]
-        if not (
-            line.lstrip().startswith(_BEHIND)
+        bare = line.lstrip()
+        if bare.startswith(_WENT_WELL) or not (
+            bare.startswith(_BEHIND)
             or (line[:1] in " \t" and lines[index][:1] not in " \t")
             or (unstamped and not _STAMP.match(line))
             or (line[:1] not in " \t" and at + 1 < len(lines) and lines[at + 1][:1] == "\t")

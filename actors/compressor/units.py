@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import accumulate, compress, count
 from operator import add
 
+import re2
+
 LONGEST_UNIT = 600
 _LONGEST_FENCE = 800
 _FENCES = ("```", "~~~")
-_CLOSED = re.compile(r"^[ \t]{0,40}(`{3,20}|~{3,20})[ \t]*$", re.M)
+_CLOSED = re2.compile(rb"(?m)^[ \t]{0,40}(?:(```)`{0,17}|(~~~)~{0,17})[ \t]*$")
 """A line that closes a fence: in lists it is indented as the fence is."""
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
@@ -48,6 +50,12 @@ class Units:
     def length(self, index: int) -> int:
         """Code points of a unit as it would be delivered."""
         return len(self.overrides.get(index) or self.contents[index])
+
+    def size(self, indices: Collection[int]) -> int:
+        """Code points of some units as they would be delivered."""
+        size = sum(map(len, map(self.contents.__getitem__, indices)))
+        changed = [index for index in indices if index in self.overrides] if self.overrides else ()
+        return size + sum(len(self.overrides[index]) - len(self.contents[index]) for index in changed)
 
     def full(self, index: int) -> str:
         """The unit with the white space up to the next one."""
@@ -149,8 +157,8 @@ def _copy(units: Units, merged: Units, first: int, after: int) -> None:
 def closing_fences(text: str) -> dict[str, list[int]]:
     """Where the lines begin that may close a fence, by its first three characters."""
     found: dict[str, list[int]] = {mark: [] for mark in _FENCES}
-    for match in _CLOSED.finditer(text):
-        found[match[1][:3]].append(match.start())
+    for match in _CLOSED.finditer(text.encode("ascii", "replace")):
+        found["```" if match[1] else "~~~"].append(match.start())
     return found
 
 

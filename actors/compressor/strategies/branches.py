@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import islice
 
 from actors.compressor import jsontext
@@ -103,9 +104,11 @@ def grow(node: Node, answers: frozenset[Node]) -> Tree | None:
 
 def _nests(node: Node) -> bool:
     parts: Sequence[Node] = node.items if node.raw[:1] == b"[" else [*node.members.values()]
-    if sum([raw[:1] == b"{" for raw in jsontext.lexemes(parts)]) < _OBJECTS * len(parts):
+    raws = jsontext.lexemes(parts)
+    if sum([raw[:1] == b"{" for raw in raws]) < _OBJECTS * len(parts):
         return False
-    largest = sorted(parts, key=lambda part: -len(part.raw))[:2]
+    lengths = [*map(len, raws)]
+    largest = [parts[at] for at in nlargest(2, range(len(parts)), key=lengths.__getitem__)]
     return any(part.raw[:1] == b"{" and _inner(part.members) is not None for part in largest)
 
 

@@ -6,8 +6,8 @@ Unlike a rung, which cuts alike everywhere, this gives each part what it needs: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import islice, starmap
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
@@ -41,7 +41,11 @@ Listing = Callable[[Node, int], str | None]
 """An array or object of records as a listing of so many code points at most; `None` where it is none or none fits."""
 
 
-@dataclass(eq=False)
+Weighed = tuple[str, Node, int, int, int]
+"""What is known of a member before it shares: the arguments of `_Member`."""
+
+
+@dataclass(eq=False, slots=True)
 class _Member:
     """One member on its way: its name as JSON, its rank, the least that it takes and what it would take."""
 
@@ -64,11 +68,13 @@ class Fit:
         listing: how records are listed.
         answers: values that are asked for; they come first and are not cut.
         shorten: how a text of many lines is shortened, as what it is.
+        weighed: the members of objects, looked at once for all the rooms that they are fitted into.
     """
 
     listing: Listing
     answers: frozenset[Node] = frozenset()
     shorten: Shorten | None = None
+    weighed: dict[Node, list[Weighed]] = field(default_factory=dict)
 
     def render(self, node: Node, room: int, depth: int = 0) -> str:
         """The value in at most `room` code points; numbers and the like are never cut but left out."""
@@ -116,9 +122,11 @@ class Fit:
         if listed is not None:
             return listed
         every = node.members
-        members = [self._member(name, value) for name, value in islice(every.items(), _MOST_RANKED)]
-        beyond = islice(every.items(), _MOST_RANKED, None) if self.answers else ()
-        members += [self._member(name, value) for name, value in beyond if value in self.answers]
+        if node not in self.weighed:
+            beyond = islice(every.items(), _MOST_RANKED, None) if self.answers else ()
+            self.weighed[node] = [self._weigh(name, value) for name, value in islice(every.items(), _MOST_RANKED)]
+            self.weighed[node] += [self._weigh(name, value) for name, value in beyond if value in self.answers]
+        members = [*starmap(_Member, self.weighed[node])]
         room -= 2
         shown = members if sum(member.cost for member in members) <= room else self._shown(members, room - _MARK)
         if not shown:
@@ -131,7 +139,7 @@ class Fit:
         parts = [f"{member.name}:{texts[id(member)]}" for member in members if id(member) in texts]
         return "{" + ",".join([*parts, rest] if rest else parts) + "}"
 
-    def _member(self, name: str, node: Node) -> _Member:
+    def _weigh(self, name: str, node: Node) -> Weighed:
         first, full = node.raw[:1], len(node.raw)
         rank = self._rank(name, node)
         if first == b'"':
@@ -140,7 +148,7 @@ class Fit:
             least = min(full, _LEAST_PART)
         else:
             least = full
-        return _Member(jsontext.quote(name), node, rank, least, full)
+        return jsontext.quote(name), node, rank, least, full
 
     def _rank(self, name: str, node: Node) -> int:
         if node in self.answers:

@@ -10,7 +10,7 @@ from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies import columns as fields
 from actors.compressor.strategies.branches import Tree, grow
-from actors.compressor.strategies.fit import Shorten
+from actors.compressor.strategies.fit import Shorten, Weighed
 from actors.compressor.strategies.records import Record, Survey, read, survey
 from actors.compressor.strategies.rungs import Rung
 from actors.compressor.strategies.series import odd
@@ -31,6 +31,7 @@ class Known:
     answers: frozenset[Node] = frozenset()
     shorten: Shorten | None = None
     names: dict[str, tuple[str, bool, bool]] = field(default_factory=dict)
+    weighed: dict[Node, list[Weighed]] = field(default_factory=dict)
 
     def name(self, name: str) -> tuple[str, bool, bool]:
         """A member name as JSON, whether it tells records apart, and whether it leads to the next page; there are few

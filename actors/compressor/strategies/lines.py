@@ -71,7 +71,7 @@ def truncate(task: Task) -> Draft:
     if gaps is Gaps.BLOCK:
         return _draft(task, choose(units, ranked, budget, soft, gaps), gaps, counts)
     salient = [index for index, rank in enumerate(ranked) if rank >= SALIENT]
-    if sum(units.length(index) for index in salient) <= budget.chars:
+    if units.size(salient) <= budget.chars:
         excerpt = choose(units, ranked, budget, soft, gaps)
         if excerpt.kept >= len({units.lines[index] for index in salient}):
             return _draft(task, excerpt, gaps, counts)

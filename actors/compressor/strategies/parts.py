@@ -18,7 +18,7 @@ from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import closing_fences
 
-_FENCE = re.compile(r"^[ \t]{0,40}(```|~~~)[^\n`]*\n", re.M)
+_FENCE = re2.compile(rb"(?m)^[ \t]{0,40}(```|~~~)[^\n`]*\n")
 _FILE = re.compile(
     r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,9} ?(?:[Ff]ile: ?)?[\w~./@+-]{1,200}\.\w{1,8} ?\1{3,9}"
     r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]{1,200}`?|#{1,4} `?[\w~@+.-]{0,80}/[\w~./@+-]{1,200}\.\w{1,8}`?"
@@ -142,8 +142,9 @@ def _fenced(text: str) -> list[Part] | None:
     found: list[Part] = []
     before = position = 0
     closing = closing_fences(text)
-    while match := _FENCE.search(text, position):
-        places = closing[match[1]]
+    data = text.encode("ascii", "replace")
+    while match := _FENCE.search(data, position):
+        places = closing[match[1].decode()]
         at = bisect_left(places, match.end())
         if at == len(places):
             position = match.end()
@@ -154,7 +155,7 @@ def _fenced(text: str) -> list[Part] | None:
         if close + 1 - match.end() >= _SHORTEST:
             if text[before : match.start()].strip():
                 found.append(Part("", text[before : match.start()], ""))
-            found.append(Part(match[0], text[match.end() : close + 1], text[close + 1 : end]))
+            found.append(Part(text[match.start() : match.end()], text[match.end() : close + 1], text[close + 1 : end]))
             before = end
         position = end
     if not found or len(found) > _MOST or sum(len(part.body) for part in found if part.tail) < _BULK * len(text):

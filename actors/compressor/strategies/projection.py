@@ -6,7 +6,7 @@ The result is JSON. What was left out is marked in place by strings that begin w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -29,6 +29,7 @@ _LOUD_FLOOR = 240
 """Nor any text of a record that says that something failed."""
 _MOST_ALARMS = 16
 _FIRST_ROWS, _SURE = 40, 0.7
+_SAMPLED, _SURE_OF_SAMPLE = 80, 0.85
 _EVENTS = 0.6
 """Share of rows that differ from the one before, up to which records are the events of fewer things."""
 _ANSWER = 360
@@ -211,7 +212,8 @@ class Projection:
         asked: set[int] = set()
         if len(found) > rung.head + rung.tail + 1:
             whole |= set(survey.outliers) if rung.head else set()
-            asked = set(self._matching(node, [record.node for record in found])[:_MOST_MATCHES])
+            if self.query:
+                asked = set(self._matching(node, [record.node for record in found])[:_MOST_MATCHES])
             if self.known.answers:
                 asked |= {at for at, record in enumerate(found) if record.node in self.known.answers}
             whole |= asked | (set(survey.alarms[:_MOST_ALARMS]) if rung.head else set())
@@ -269,7 +271,8 @@ class Projection:
 
     def fitted(self, node: Node, room: int) -> str:
         """A value in so many code points."""
-        return Fit(self._listing, self.known.answers, self.known.shorten).render(node, room)
+        known = self.known
+        return Fit(self._listing, known.answers, known.shorten, known.weighed).render(node, room)
 
     def _listing(self, node: Node, room: int) -> str | None:
         """Records as the richest listing that fits so many code points."""
@@ -329,15 +332,26 @@ class Projection:
             for at, name in enumerate(columns)
         ]
         first = [*islice(records, _FIRST_ROWS)]
-        fresh = [*_fresh(first, wanted)]
+        fresh = [*sets.changed(first, wanted)]
         once = len(fresh) <= _EVENTS * len(first)
         rows = [self._row(record, wanted) for record in (fresh if once else first)]
-        mean = (self.spent - before) / max(1, len(first))
-        tokens = cost(",".join(",".join(row) for row in rows)) / max(1, len(first))
-        if before + _SURE * mean * total > self.limit or _SURE * tokens * total > self.most_tokens:
-            raise TooLong
-        rows += [self._row(record, wanted) for record in (_fresh(records, wanted) if once else records)]
+        self._judge(rows, before, len(first), _SURE * total)
+        rest = [*records]
+        if not once and len(rest) > _SAMPLED:
+            # The first ones may be shorter than those all over the listing.
+            spent = self.spent
+            sample = [self._row(record, wanted) for record in rest[:: len(rest) // _SAMPLED]]
+            self._judge(sample, spent, len(sample), _SURE_OF_SAMPLE * len(rest))
+            self.spent = spent
+        rows += [self._row(record, wanted) for record in (sets.changed(rest, wanted) if once else rest)]
         return rows, once
+
+    def _judge(self, rows: list[list[str]], before: int, records: int, total: float) -> None:
+        """Raises `TooLong` where `total` records are that take so much each as these, for which `before` was spent."""
+        mean = (self.spent - before) / max(1, records)
+        tokens = cost(",".join(",".join(row) for row in rows)) / max(1, records)
+        if before + mean * total > self.limit or tokens * total > self.most_tokens:
+            raise TooLong
 
     def _row(self, record: sets.Record, columns: list[tuple[str, Path | None, int]]) -> list[str]:
         cells = [] if record.key is None else [jsontext.quote(record.key)]
@@ -376,15 +390,3 @@ class Projection:
     def _count(self, kept: int, total: int, noun: str, listed: int = 0, columns: Sequence[str] = ()) -> None:
         if total > self.total:
             self.kept, self.total, self.noun, self.listed, self.columns = kept, total, noun, listed, columns
-
-
-def _fresh(records: Iterable[sets.Record], columns: list[tuple[str, Path | None, int]]) -> Iterator[sets.Record]:
-    """The records whose row differs from the one before."""
-    before: list[bytes] | None = None
-    for record in records:
-        members = record.members
-        nodes = [members.get(name) if path is None else record.inside(name, path) for name, path, _ in columns]
-        row = [b"" if node is None else node.raw for node in nodes]
-        if row != before or record.key is not None:
-            yield record
-        before = row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -98,6 +98,18 @@ def read(nodes: Collection[Node], keys: Iterable[str] | None = None) -> list[Rec
     if keys is None:
         return [Record(None, node) for node in nodes]
     return [Record(key, node) for key, node in zip(keys, nodes, strict=True)]
+
+
+def changed(records: Iterable[Record], columns: list[tuple[str, Path | None, int]]) -> Iterator[Record]:
+    """The records whose row differs from the one before."""
+    before: list[bytes] | None = None
+    for record in records:
+        members = record.members
+        nodes = [members.get(name) if path is None else record.inside(name, path) for name, path, _ in columns]
+        row = [b"" if node is None else node.raw for node in nodes]
+        if row != before or record.key is not None:
+            yield record
+        before = row
 
 
 def survey(records: list[Record]) -> Survey:

@@ -20,7 +20,7 @@ def as_records(data: bytes) -> bytes | None:
 
     Names come from the first row where that has nothing but different texts, else they are the numbers of the columns.
     """
-    if len(data) > _MOST:
+    if len(data) > _MOST or b"[[" not in data:
         return None
     node, path = Node(data), list[str]()
     while node.raw[:1] == b"{" and len(path) < _DEEPEST:

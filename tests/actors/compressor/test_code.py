@@ -203,3 +203,28 @@ def test_a_style_sheet_keeps_its_selectors() -> None:
     )
     assert detect(text) is Kind.MINIFIED
     assert ".card-101" in shortened(text)
+
+
+TYPES = {
+    "a base behind it": "    class ring : protected _Ring_base<_Tp, _Alloc>",
+    "the base on the next line": "    class ring :",
+    "nothing behind it": "  struct ring",
+    "a specialisation": "    struct ring<char, 4>",
+    "final": "  class ring final : public base",
+    "a namespace": "namespace ring",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(TYPES))
+def test_a_type_whose_body_opens_on_the_next_line_is_declared(kind: str) -> None:
+    body = "\n".join(f"      push(slot_{at}, {at * 7});" for at in range(400))
+    text = f"#include <memory>\n{body}\n  template<typename _Tp>\n{TYPES[kind]}\n    {{\n{body}\n    }};\n"
+    assert TYPES[kind].strip() in shortened(text)
+
+
+@pytest.mark.parametrize("sign", ["<=>", "==", "!=", "+=", "<<", "[]", "()", "->", "<", "*"])
+def test_an_operator_is_declared_under_its_type(sign: str) -> None:
+    body = "\n".join(f"      push(slot_{at}, {at * 7});" for at in range(400))
+    head = f"    operator{sign}(const ring<_Tp>& __x, const ring<_Tp>& __y)"
+    text = f"#include <memory>\n{body}\n  template<typename _Tp>\n    inline bool\n{head}\n    {{\n{body}\n    }}\n"
+    assert head.strip() in shortened(text)

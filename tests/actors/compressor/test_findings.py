@@ -7,7 +7,7 @@ import re
 import pytest
 
 from actors.compressor.detect import Kind, detect
-from actors.compressor.findings import ERROR, WARNING, read
+from actors.compressor.findings import ERROR, WARNING, in_common, read
 from actors.compressor.messages import Policy
 from tests.actors.compressor.texts import shortened
 
@@ -102,3 +102,55 @@ def test_the_query_brings_its_finding_first() -> None:
 )
 def test_matches_logs_and_settings_are_no_findings(text: str) -> None:
     assert detect(text) is not Kind.FINDINGS
+
+
+def cargo(count: int) -> str:
+    warnings = [
+        f"warning: unused variable: `spare_{n}`\n  --> src/lib.rs:{n}:9\n   |\n{n} |     let spare_{n} = open({n});\n"
+        f"   |         ^^^^^^^ help: prefix it with an underscore: `_spare_{n}`\n"
+        for n in range(10, 10 + count)
+    ]
+    error = (
+        "error[E0308]: mismatched types\n   --> src/pay.rs:275:18\n    |\n275 |     let n: u32 = entries.len();\n"
+        "    |            ---   ^^^^^^^^^^^^^ expected `u32`, found `usize`\n    |            |\n"
+        "    |            expected due to this\n"
+    )
+    return "\n".join(
+        [
+            *warnings[: count // 2],
+            error,
+            *warnings[count // 2 :],
+            f"error: could not compile `pay` due to 1 previous error; {count} warnings emitted",
+        ]
+    )
+
+
+@pytest.mark.parametrize("count", [20, 90, 400])
+def test_an_error_keeps_what_is_said_at_its_place(count: int) -> None:
+    out = shortened(cargo(count))
+    assert "^^^^^^^^^^^^^ expected `u32`, found `usize`" in out
+    assert "expected due to this" in out
+    assert "let n: u32 = entries.len();" in out
+    assert "could not compile `pay`" in out
+
+
+def test_errors_of_go_keep_the_types_under_them() -> None:
+    lines = [f"./a{n}.go:{n}:2: warning: x{n} declared and not used" for n in range(200)]
+    lines[90:90] = ["./pay.go:41:9: error: not enough arguments in call to charge", "\thave (int)", "\twant (string)"]
+    out = shortened("\n".join(lines))
+    assert "have (int)" in out
+    assert "want (string)" in out
+
+
+def test_many_warnings_that_differ_by_names_say_once_what_they_share() -> None:
+    out = shortened(cargo(90))
+    assert "warning: unused variable: …\n  src/lib.rs:10:9 `spare_10`, 11:9 `spare_11`, " in out
+    assert out.count("unused variable") == 1
+    assert "99:9 `spare_99`" in out
+
+
+def test_what_messages_share_keeps_the_values_that_are_always_the_same() -> None:
+    form, values = in_common(["E501 line too long (81 > 79)", "E501 line too long (97 > 79)"])
+    assert form == "E501 line too long (… > 79)"
+    assert values == ["81", "97"]
+    assert in_common(["'a' is unused", "'a' is unknown"]) == ("", [])

@@ -192,3 +192,36 @@ def test_rare_statements_that_begin_alike_leave_room_for_others() -> None:
     found = rare(written)
     assert 2_000 in found
     assert sum(1 for at in found if 200 <= at < 260) < 30
+
+
+def test_the_same_warning_again_and_again_stands_a_few_times() -> None:
+    lines = ordinary(900)
+    for at in range(0, 900, 9):
+        lines[at] = f'{clock(at * 7)} WARNING missing property "sku" of item {at * 31}'
+    lines[501] = f"{clock(3507)} WARNING the certificate ends in 3 days"
+    out = shortened("\n".join(lines))
+    assert lines[501] in out
+    assert out.count("missing property") < 20
+    assert "100 lines like “WARNING missing property " in out
+
+
+def test_what_a_run_says_of_each_part_does_not_sum_it_up() -> None:
+    lines = [f" ✓ src/part{at * 7919 % 997}.py ({at % 17 + 2} tests) in {at % 90}ms" for at in range(900)]
+    lines[450:450] = ["the worker of part 31 went away", "12 tests were left"]
+    out = shortened("\n".join([*lines, "Tests  1 failed | 899 passed (900)", "bye"]))
+    assert "the worker of part 31 went away" in out
+    assert "Tests  1 failed | 899 passed (900)" in out
+
+
+def test_a_summary_keeps_what_it_announces() -> None:
+    lines = [
+        f"==31== 8 bytes in 1 blocks are definitely lost in record {at}\n==31==    at f{at} (v.c:{at})"
+        for at in range(300)
+    ]
+    lines[200:200] = [
+        "==31== LEAK SUMMARY:",
+        "==31==    definitely lost: 480 bytes",
+        "==31==    indirectly lost: 16 bytes",
+    ]
+    out = shortened("\n".join(lines))
+    assert "==31== LEAK SUMMARY:\n==31==    definitely lost: 480 bytes\n==31==    indirectly lost: 16 bytes" in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.compressor.detect import Kind, detect
+from actors.compressor.messages import Policy
 from actors.compressor.stamps import bodies, unstamped
 from actors.compressor.units import split
 from tests.actors.compressor.texts import shortened
@@ -38,10 +39,9 @@ def stamped(form: str, lines: list[str]) -> list[str]:
 @pytest.mark.parametrize("form", sorted(STAMPS))
 def test_what_stands_behind_the_times_decides(form: str) -> None:
     lines = stamped(STAMPS[form], run_of_tests())
-    out = shortened("\n".join(lines))
+    out = shortened("\n".join(lines), policy=Policy(max_chars=4_000))
     for wanted in (*FAILURE, *END):
         assert next(line for line in lines if line.endswith(wanted)) in out
-    assert out.count("✓") < 60
 
 
 @pytest.mark.parametrize("form", sorted(STAMPS))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from actors.compressor.excerpt import SALIENT
+from actors.compressor.ranks_log import log
+from actors.compressor.units import split
 from tests.actors.compressor.texts import shortened
 
 
@@ -111,7 +114,7 @@ def test_a_diagnosis_stays_whole(kind: str) -> None:
 
 def test_the_odd_one_of_many_threads_stays_with_its_frames() -> None:
     blocks = [
-        f"goroutine {n} [select, {n % 90} minutes]:\ninternal/poll.wait(0x7f{n:04x}, 0x72)\n\t/usr/local/go/src/poll.go:351 +0x85\n"
+        f"goroutine {n} [select, {n % 90} minutes]:\ninternal/poll.wait(0x7f{n:04x})\n\t/usr/local/go/src/poll.go:351\n"
         f"acme/conn.(*Conn).readLoop(0xc0{n:04x})\n\t/src/conn/conn.go:{80 + n % 18} +0x{n:03x}\n"
         for n in range(20, 160)
     ]
@@ -133,3 +136,15 @@ def test_a_console_logger_of_dotnet_writes_a_log() -> None:
     out = shortened("\n".join(lines))
     assert lines[150] in out
     assert lines[200] in out
+
+
+def test_what_the_same_task_reports_next_is_no_part_of_a_failure() -> None:
+    lines = [f"@acme/{'pay' if at % 2 else 'web'}:test:  ✓ src/part{at * 7919 % 997}.test.ts" for at in range(900)]
+    lines[450:450] = [
+        "@acme/pay:test:  FAIL  src/tax.test.ts > rounds",
+        "@acme/pay:test: AssertionError: expected 3 to be 2",
+        "@acme/pay:test:  ❯ src/tax.test.ts:41:9",
+    ]
+    ranks = log(split("\n".join(lines)))
+    assert all(rank >= SALIENT for rank in ranks[450:453])
+    assert not any(rank >= SALIENT for rank in ranks[453:700])

@@ -193,7 +193,7 @@ def test_changed_settings_change_destinations(exports: Exports) -> None:
     with Receiver() as one, Receiver() as other:
         begin(exports, destination(one.url))
         offer(exports)
-        eventually_blocking(lambda: one.spans)
+        eventually_blocking(lambda: one.spans and health(exports).sent == 1)
         begin(exports, destination(one.url))
         assert health(exports).sent == 1  # the same one goes on
         begin(exports, destination(other.url), destination(one.url, name="langfuse"))
