@@ -24,6 +24,7 @@ _LABEL = re.compile(
     r")\s*"
 )
 _TAG = re.compile("<")
+_SECTION = re.compile(r"\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$")
 _NAMES = (
     "title", "name", "subject", "summary", "package", "headline", "label", "heading", "section", "subsection",
     "chapter", "fn", "cn", "dn", "symbol", "filename", "file", "path", "artifactid", "link", "test", "testcase",
@@ -122,6 +123,9 @@ def records(units: Units) -> list[int]:
     ranks = [scores.get(label, FILLER) for label, _ in found]
     for index in heads:
         ranks[index] = SALIENT + 1
+    for index, line in enumerate(units.contents):
+        if line.startswith("[") and _SECTION.match(line):
+            ranks[index] = SALIENT + 1
     if not named and not best and not heads:
         counts = Counter(found)
         for index in openers:

@@ -88,3 +88,12 @@ def test_a_label_is_chosen_where_none_has_a_names_name() -> None:
 )
 def test_other_texts_are_no_records(text: str) -> None:
     assert not written_out([line for line in text.splitlines() if line.strip()])
+
+
+def test_section_heads_among_labelled_lines_stay() -> None:
+    text = "".join(
+        f"[tool.part-{at}]\nname = \"part {at}\"\nsteps = [\n    \"{sentence(rng)}\",\n    \"{sentence(rng)}\",\n]\nlevel = {at % 3}\n\n"
+        for at in range(90)
+    )  # fmt: skip
+    out = shortened(text)
+    assert all(f"[tool.part-{at}]" in out for at in range(90))
