@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _IDENTITY = (
     "title", "name", "full_name", "fullname", "displayname", "display_name", "label", "subject", "summary", "headline",
@@ -54,8 +55,7 @@ _DATE = re.compile(rb'"\d{4}-\d\d-\d\d')
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True, gc=False):
     """What the values of one member name are like over all records: how many there are and how long they are together,
     how many are containers, are empty or repeat the record's key, and the plain ones with their counts."""
 
@@ -201,6 +201,8 @@ def worth(name: str, raw: bytes) -> int:
 
 def _last(name: str) -> str:
     """`__name__` of `metric.__name__` is a name; so are `Tags[Name]` and `name.stringValue`."""
+    if "." not in name and "[" not in name:
+        return name.rstrip("]").strip("_").lower()
     outer, _, last = name.rstrip("]").replace("[", ".").rpartition(".")
     last = last.strip("_").lower()
     return _last(outer) if last in _TYPED and outer else last
