@@ -50,7 +50,7 @@ _TITLE = re.compile(
 )
 _RULED = frozenset("=-~^*+#\"'`")
 _RULES = tuple(mark * 3 for mark in _RULED)
-_TITLED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZcpsa*_=제件主 \t\u3000\xa0")
+_TITLED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZcpsa*_=제件主 \t\r\v\f\u3000\xa0")
 """What a line begins with that may match `_TITLE`, behind white space too."""
 _STAMPED = re.compile(r"\b\d{1,2}:\d\d\b")
 _LONGEST_STAMP = 60
@@ -88,8 +88,8 @@ def settings(units: Units) -> list[int]:
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = _apart(units)
-    for index, words in enumerate(bare):
-        depth, first = depths[index], words[:1]
+    for index, (words, depth, opening, alone) in enumerate(zip(bare, depths, deeper, apart, strict=False)):
+        first = words[:1]
         if index in sections:
             found[index] = SALIENT + 1 if sections[index] <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
@@ -102,13 +102,13 @@ def settings(units: Units) -> list[int]:
             and _COMMENT.match(bare[index - 1])
         ):
             found[index] = USEFUL  # the comment above has named it
-        elif deeper[index]:
+        elif opening:
             # A term that hangs over its explanation, as in manuals, opens one too, however deep; options most of all.
-            hangs = apart[index] or (index > 0 and depths[index - 1] < depth)
+            hangs = alone or (index > 0 and depths[index - 1] < depth)
             opens = SALIENT + 1 if depth <= 4 or hangs else USEFUL
             option = first == "-" and words[1:2] not in ("", " ")
             found[index] = (MUST if option and opens > SALIENT else opens) if times[words] <= _FEW else NOISE + 1
-        elif apart[index] and depth <= 4 and times[words] <= _FEW and _stands(lines, index):
+        elif alone and depth <= 4 and times[words] <= _FEW and _stands(lines, index):
             # A sentence begins a paragraph there, not a block.
             found[index] = USEFUL if words.endswith(_SENTENCE_END) and " " in words else SALIENT
         elif first in _COMMENTS and _COMMENT.match(words):

@@ -30,6 +30,10 @@ _FIELDS = re.compile(
     r"|\btype \w[^;=(]*(?:\{|= \{)$|(?i:\bCREATE TABLE\b)"
 )
 """Declarations of types whose first fields say what they are."""
+_TYPES = (
+    "interface", "struct", "enum", "union", "message", "input", "record", "model", "type ", "create table",
+)  # fmt: skip
+"""One of these is in every line that `_FIELDS` finds."""
 _MOST_MEMBERS = 6
 _DOC = re.compile(r'(?:[rbuRBU]?"""|\'\'\'|/\*\*|///|//!)')
 _COMMENTS = ("//", "#", "*", "/*", "--", "<!--", ";", "%", "!", "'")
@@ -44,6 +48,10 @@ _SHORT = 12
 """Code points that are not worth a mark in their place."""
 _SEPARATOR = re.compile(r"[ ,(]")
 _MOST_ALIKE = 3
+_SAID = re.compile(
+    r"(?:(?:export|public|private|protected|internal|static|async|override|pub(?:\([a-z]+\))?) ){0,4}"
+    r"(?:def|class|func|function|fn|interface|struct|enum|trait|impl|constructor|sub|proc)\b"
+)
 _MOST_CHAPTERS = 0.1
 _LONGEST_CHAPTER = 100
 _MOST_LINES = 12
@@ -76,8 +84,9 @@ def code(units: Units) -> list[int]:
     starts += _braced(lines, bare, comment, opened)
     times = Counter(bare[index] for index in {*starts})
     for index in sorted({*starts}):
-        # What stands there again and again is a label or a wrapper.
-        if not comment[index] and times[bare[index]] <= _MOST_ALIKE and not _is_control(bare[index]):
+        # What stands there again and again is a label or a wrapper, unless it says that it declares something.
+        once = times[bare[index]] <= _MOST_ALIKE or _SAID.match(bare[index])
+        if not comment[index] and once and not _is_control(bare[index]):
             _declare(lines, bare, comment, opened, ranks, index)
     _chapters(units, bare, comment, ranks)
     _lead(bare, comment, ranks)
@@ -161,7 +170,7 @@ def _declare(
         depth += opened[at]
         if ranks[at] < _INNER:
             ranks[at] = _INNER
-    if _FIELDS.search(line):
+    if any(map(line.lower().__contains__, _TYPES)) and _FIELDS.search(line):
         _members(bare, comment, ranks, at + 1)
     if at + 1 < len(lines) and _DOC.match(bare[at + 1]):
         ranks[at + 1] = max(ranks[at + 1], USEFUL)

@@ -83,17 +83,17 @@ def truncate(task: Task) -> Draft:
 
 def _odd_rows(units: Units) -> list[int]:
     """Rows of long tables that stand out in their table."""
+    runs: list[list[int]] = []
+    for index in [at for at, line in enumerate(units.contents) if line.startswith("|")]:
+        before = runs[-1][-1] if runs else -1
+        if runs and index == before + 1 and units.lines[index] == units.last_lines[before] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
     found: list[int] = []
-    run: list[int] = []
-    for index in range(len(units) + 1):
-        line = units.contents[index] if index < len(units) else ""
-        if line.startswith("|") and (not run or units.lines[index] == units.last_lines[run[-1]] + 1):
-            run.append(index)
-            continue
-        if len(run) >= _LONG_TABLE:
-            grid = read([units.contents[at] for at in run])
-            found += [run[grid.lines[at]] for at in odd(grid)] if grid is not None else []
-        run = [index] if line.startswith("|") else []
+    for run in runs:
+        grid = read([units.contents[at] for at in run]) if len(run) >= _LONG_TABLE else None
+        found += [run[grid.lines[at]] for at in odd(grid)] if grid is not None else []
     return found
 
 

@@ -228,3 +228,15 @@ def test_an_operator_is_declared_under_its_type(sign: str) -> None:
     head = f"    operator{sign}(const ring<_Tp>& __x, const ring<_Tp>& __y)"
     text = f"#include <memory>\n{body}\n  template<typename _Tp>\n    inline bool\n{head}\n    {{\n{body}\n    }}\n"
     assert head.strip() in shortened(text)
+
+
+def test_constructors_that_begin_alike_are_all_declarations() -> None:
+    text = "".join(
+        f"class Action{at}(Base):\n    def __init__(self,\n                 option_{at},\n                 other=None):\n"
+        + "".join(f"        self.value_{line} = option_{at} + {line}\n" for line in range(14))
+        + "\n"
+        for at in range(40)
+    )
+    out = shortened(text)
+    assert out.count("def __init__(self,") == 40
+    assert all(f"option_{at}," in out for at in range(40))

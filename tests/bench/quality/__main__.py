@@ -31,6 +31,7 @@ def main() -> None:
         sets = {arguments.corpus.name: load(arguments.corpus)}
     else:
         sets = {name: build(name, arguments.seed) for name in arguments.set or SETS}
+    every: list[Row] = []
     for name, payloads in sets.items():
         chosen = [each for each in payloads if not arguments.kinds or each.kind in arguments.kinds]
         if not chosen:
@@ -47,8 +48,12 @@ def main() -> None:
                     pure = Pure(Policy(strategy=strategy))
                     rows.append(measure(each, pure.first, pure.more))
             print(report.table(rows, "all", by_kind=not arguments.summary), flush=True)
+            every += rows if strategy == arguments.strategies[0] else []
             if arguments.missing:
                 _name_missing(rows)
+    if len(sets) > 1 and every:
+        print(f"\nall sets, {arguments.strategies[0]}: {len(every)} payloads\n")
+        print(report.table(every, "all sets", by_kind=False))
 
 
 def _name_missing(rows: list[Row]) -> None:
