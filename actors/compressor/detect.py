@@ -19,6 +19,7 @@ _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
 _DEEP = " " * 40
 _UNEVEN = 0.618
+_PYTHON = re.compile(r"\s*(?:(?:async )?def \w+\(|class \w+.*:$|(?:if|for|while|with|elif) .*:$|(?:try|else):$)")
 _RAGGED_FROM, _RAGGED = 4, 2
 _BESIDE_IMPORTS = 0.05
 _FEWEST_MARKS = 0.02
@@ -265,10 +266,11 @@ def _minified(text: str) -> bool:
 
 
 def _in_blocks(lines: list[str]) -> bool:
-    """Whether blocks open at the end of lines and close at the beginning of others, as in code."""
+    """Whether blocks open at the end of lines and close at the beginning of others, as in code, or as in Python."""
     opened = sum(1 for line in lines if line.endswith(("{", "(", " do")) or line.lstrip().startswith(_OPENING))
     closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")", "end")))
-    return min(opened, closed) >= max(2, 0.04 * len(lines))
+    python = sum(1 for line in lines if _PYTHON.match(line))
+    return max(min(opened, closed), python) >= max(2, 0.04 * len(lines))
 
 
 def _composed(lines: list[str]) -> bool:

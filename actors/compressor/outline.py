@@ -34,7 +34,7 @@ _CUE = re.compile(
 )
 """A word with a colon behind it, or in brackets."""
 _MOST_CUES = 40
-_SECTION = re.compile(r"^\s*\[{1,2}[^\]\[]{1,120}\]{1,2}\s*$")
+_LONGEST_SECTION = 120
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text"
     r"|operationid)[\"']?\s*[:=]\s*\S",
@@ -82,9 +82,7 @@ def settings(units: Units) -> list[int]:
     if "\t" in units.text:
         depths = [_columns(line, spaces) for line, spaces in zip(lines, depths, strict=True)]
     times = Counter(bare)
-    sections = {
-        index: words.count(".") for index, words in enumerate(bare) if words[:1] == "[" and _SECTION.match(words)
-    }
+    sections = {index: words.count(".") for index, words in enumerate(bare) if words[:1] == "[" and _is_section(words)}
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = _apart(units)
@@ -121,6 +119,18 @@ def settings(units: Units) -> list[int]:
     _headings(units, found)
     _said_in_comments(bare, found, {*told})
     return ranks.ends(found, 2, 2)
+
+
+def _is_section(words: str) -> bool:
+    """Whether words are a name in one or two pairs of brackets."""
+    name = words[1:-1].removeprefix("[").removesuffix("]")
+    return (
+        words[:1] == "["
+        and words[-1:] == "]"
+        and 0 < len(name) <= _LONGEST_SECTION
+        and "[" not in name
+        and "]" not in name
+    )
 
 
 def _columns(line: str, spaces: int) -> int:
@@ -216,7 +226,7 @@ def cues(units: Units) -> list[int]:
 def _stands(lines: list[str], index: int) -> bool:
     """Whether a line is not too long to be a name, and not the comment of a section head, which says more."""
     after = lines[index + 1] if index + 1 < len(lines) else ""
-    return len(lines[index]) <= 200 and not ("[" in after and _SECTION.match(after))
+    return len(lines[index]) <= 200 and not ("[" in after and _is_section(after.strip()))
 
 
 def _apart(units: Units) -> list[bool]:

@@ -232,7 +232,8 @@ def test_an_operator_is_declared_under_its_type(sign: str) -> None:
 
 def test_constructors_that_begin_alike_are_all_declarations() -> None:
     text = "".join(
-        f"class Action{at}(Base):\n    def __init__(self,\n                 option_{at},\n                 other=None):\n"
+        f"class Action{at}(Base):\n    def __init__(self,\n                 option_{at},\n"
+        + "                 other=None):\n"
         + "".join(f"        self.value_{line} = option_{at} + {line}\n" for line in range(14))
         + "\n"
         for at in range(40)

@@ -149,11 +149,11 @@ def test_a_page_inside_of_json_is_read_as_a_page() -> None:
 
 
 def test_captions_are_one_text() -> None:
-    text = "WEBVTT\nKind: captions\nLanguage: en\n\n" + "".join(
-        f"00:{at // 60:02}:{at % 60:02}.000 --> 00:{at // 60:02}:{at % 60:02}.900\n<v Narrator>"
-        f"{'Then the glacier breaks, and nobody has seen that before' if at == 600 else f'sentence {at} of the film'}</v>\n\n"
-        for at in range(0, 900)
-    )
+    text = "WEBVTT\nKind: captions\nLanguage: en\n\n"
+    for at in range(900):
+        said = "Then the glacier breaks, and nobody has seen that" if at == 600 else f"sentence {at} of the film"
+        time = f"00:{at // 60:02}:{at % 60:02}"
+        text += f"{time}.000 --> {time}.900\n<v Narrator>{said}</v>\n\n"
     out = shortened(text)
     assert "parts" not in out
     assert "sentence 899 of the film" in out
@@ -167,3 +167,17 @@ def test_parts_in_parts_come_to_an_end() -> None:
     out = shortened("".join(f"src/f{at}.log:\n{text[:9_000]}\n\n" for at in range(4)))
     assert out.count("parts, each as what it is") == 1
     assert all(f"src/f{at}.log:" in out for at in range(4))
+
+
+@pytest.mark.parametrize("before", ["응답은 다음과 같습니다:", "Resultado — última página:", "The answer:"])
+def test_values_and_files_are_found_behind_any_script(before: str) -> None:
+    rows = [{"번호": number, "name": f"값 {number}"} for number in range(200)]
+    value = json.dumps(rows, ensure_ascii=False)
+    found = split(f"{before} [東京] {{大阪}}\n{value}\n끝.\n")
+    assert found is not None
+    assert [part.body for part in found][1] == f"{value}\n"
+
+    files = "".join(f"==> 자료/파일{at}.md <==\n{'본문 ' * 600}\n\n" for at in range(3))
+    found = split(files)
+    assert found is not None
+    assert [part.head for part in found] == [f"==> 자료/파일{at}.md <==\n" for at in range(3)]
