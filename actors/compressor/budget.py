@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.tokens import cost as cost
-from config.tokens import estimate_tokens as estimate_tokens
+from config.tokens import cost
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cached_property
 import msgspec
 
 from actors.compressor import jsontext, note
-from actors.compressor.budget import Budget, cost, estimate_tokens
+from actors.compressor.budget import Budget
 from actors.compressor.choose import Summarise, clamp, head, shorten, soft_target
 from actors.compressor.clean import Cleaned, clean
 from actors.compressor.detect import Kind, Seen, look
@@ -24,6 +24,7 @@ from actors.compressor.pages import valid
 from actors.compressor.strategies import contents
 from actors.compressor.strategies.task import Draft, Task
 from bus.message import Blob
+from config.tokens import cost, estimate_tokens
 
 LEAST_SAVING = 0.1
 """Between `untouched_chars` and the budget a text is only touched for at least this share of its tokens."""

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.units import Units
+from config.tokens import cost
 
 ASKED, MUST, SALIENT, USEFUL, FILLER, NOISE = 12, 9, 7, 5, 2, 0
 _LINE_END = cost("\n")

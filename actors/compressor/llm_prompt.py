@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
-from actors.compressor.budget import Budget, estimate_tokens
+from actors.compressor.budget import Budget
 from actors.compressor.choose import excerpt
 from actors.compressor.strategies.task import Task
 from config.models import context_window
 from config.schema_upstream import LlmSettings
+from config.tokens import estimate_tokens
 
 MOST_INPUT_TOKENS = 60_000
 """Ceiling of what one summary reads, whatever the model could: it bounds cost and time."""

@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
 from actors.compressor.relevance import closest, terms
 from actors.compressor.sections import Section, outline
 from actors.compressor.units import Units, safe_cut, split
+from config.tokens import cost
 
 FOOTER = "\n---\n[progressive: chars="
 _FOOTER_SHARE = 0.4

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from itertools import repeat
 from operator import sub
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.declarations import CONTROL, DECLARED, PROTOTYPE
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.units import Units
+from config.tokens import cost
 
 _TOP, _INNER, _CHAPTER = MUST, SALIENT + 1, SALIENT
 _FIRST_WORD = re.compile(r"\W*(\w+)")

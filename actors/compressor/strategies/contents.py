@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
 from actors.compressor.pages import page, valid
 from actors.compressor.sections import Section, names, outline
 from actors.compressor.strategies.lines import truncate
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import safe_cut
+from config.tokens import cost
 
 _PREVIEWS = (80, 40, 20, 0)
 _SHORTEST_ENTRY = len('{"key":"","type":"array","size":9,"preview":""},')

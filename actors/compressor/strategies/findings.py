@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from actors.compressor import ranks
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.excerpt import ASKED, FILLER, MUST, SALIENT, USEFUL, Gaps, choose
 from actors.compressor.findings import ERROR, Finding, in_common, labels, read
 from actors.compressor.stamps import unstamped
@@ -13,6 +13,7 @@ from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import Units, split
+from config.tokens import cost
 
 _EACH = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 130, 210, 340)
 """Messages of each kind, as many as fit."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
+from config.tokens import cost
 
 _HASH = 8
 _MOST_MATCHES = 5

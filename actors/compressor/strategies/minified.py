@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import re2
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.excerpt import ASKED, Gaps, choose
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import split
+from config.tokens import cost
 
 _LEAD = re.compile(r"\s*/\*.{1,3000}?\*/", re.S)
 _LONGEST_LEAD = 700

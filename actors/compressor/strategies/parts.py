@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import re2
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind, look
 from actors.compressor.strategies.inner import inner
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
 from actors.compressor.units import closing_fences
+from config.tokens import cost
 
 _FENCE = re2.compile(rb"(?m)^[ \t]{0,40}(```|~~~)[^\n`]*\n")
 _FILE = re.compile(

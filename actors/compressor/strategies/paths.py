@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.compressor.budget import cost
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
+from config.tokens import cost
 
 _MOST_MATCHES = 20
 _FEWEST_PER_DIRECTORY = 2

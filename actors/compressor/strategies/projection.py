@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from actors.compressor import jsontext
-from actors.compressor.budget import cost
 from actors.compressor.jsontext import Node
 from actors.compressor.relevance import score, window
 from actors.compressor.strategies import records as sets
@@ -21,6 +20,7 @@ from actors.compressor.strategies.known import FEW, FEWEST, Known, alike, even, 
 from actors.compressor.strategies.leaves import Path
 from actors.compressor.strategies.rungs import INNER, Rung
 from actors.compressor.units import safe_cut
+from config.tokens import cost
 
 _MOST_MATCHES = 5
 _SHORT = 40

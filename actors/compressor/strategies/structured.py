@@ -9,7 +9,7 @@ from enum import Enum
 from functools import partial
 
 from actors.compressor import jsontext
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.strategies.answers import answers
 from actors.compressor.strategies.fit import Shorten
 from actors.compressor.strategies.inner import inner
@@ -17,6 +17,7 @@ from actors.compressor.strategies.known import FEW, FEWEST, Known
 from actors.compressor.strategies.projection import Projection, TooLong
 from actors.compressor.strategies.rungs import ALL, FIELDS, LISTING, PRUNING, Rung
 from actors.compressor.strategies.task import Draft, Task
+from config.tokens import cost
 
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from actors.compressor.budget import cost
 from actors.compressor.messages import Cleaning, Policy
+from config.tokens import cost
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import compress, delivered, issue, shortened, without_note
 

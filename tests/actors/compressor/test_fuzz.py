@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from actors.compressor import jsontext
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind, detect
 from actors.compressor.entry import Entry
 from actors.compressor.messages import Policy, ReadMore, SelectChunks
 from actors.compressor.pages import valid
 from actors.compressor.read import read_more, select_chunks
+from config.tokens import cost
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import compress, issue
 

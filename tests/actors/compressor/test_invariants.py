@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.compressor import jsontext
-from actors.compressor.budget import cost
 from actors.compressor.detect import Kind, detect
 from actors.compressor.messages import Policy
 from actors.compressor.pages import valid
+from config.tokens import cost
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import compress
 

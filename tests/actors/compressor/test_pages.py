@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.compressor.budget import Budget, cost
+from actors.compressor.budget import Budget
 from actors.compressor.detect import detect
 from actors.compressor.messages import ReadMore, SelectChunks
 from actors.compressor.pages import FOOTER, find, page, valid
 from actors.compressor.read import read_more, select_chunks
 from actors.compressor.recall import Entry
 from actors.compressor.sections import outline
+from config.tokens import cost
 from tests.actors.compressor import texts
 
 KEY = "abcdefghij0123456789"
