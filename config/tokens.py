@@ -10,6 +10,7 @@ texts joined is never above the sum of their costs, so packing can add up.
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Iterable
 from functools import lru_cache
@@ -56,6 +57,7 @@ _CLASSES = bytes(
 """A translation of each letter, digit and mark to one of its kind, which changes no cost."""
 _LONGEST_LINE = 240
 _SCRIPTS = _classes(*((letter, members) for letter, members, _ in _BEYOND))
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SAMPLED_FROM = 64_000
 _SAMPLES, _SAMPLE = 64, 512
 
@@ -69,7 +71,11 @@ def cost(text: str) -> float:
         step = len(text) / _SAMPLES
         sample = "".join(text[int(at * step) : int(at * step) + _SAMPLE] for at in range(_SAMPLES))
         return cost(sample) * len(text) / len(sample)
-    data = text.encode("utf-8", "surrogatepass")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        # Lone surrogates cost what is delivered in their place.
+        data = _SURROGATES.sub("\ufffd", text).encode()
     # Lines of one form cost the same, and texts of many lines have few forms.
     return _cost(data.translate(_CLASSES)) if len(data) <= _LONGEST_LINE and text.isascii() else _costs(data)
 

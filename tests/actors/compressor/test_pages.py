@@ -198,3 +198,20 @@ def test_sections_that_are_too_long_say_where_to_read_on() -> None:
     assert len(offsets) == 2
     assert text[offsets[0]] == "y"
     assert "\n1\n" in out
+
+
+def test_pages_with_lone_surrogates_keep_their_budget() -> None:
+    text = (
+        "2026-11-01T10:00:00Z ERROR pool lost 41\n" * 2
+        + "\ud800\n" * 21
+        + "2026-11-01T10:00:00Z ERROR pool lost 41\n" * 4
+    )
+    entry = Entry(text, "s", "t", "", 0, 1800)
+    offset = 0
+    while offset < len(text):
+        page = read_more(ReadMore(key="k", offset=offset, max_chars=400, max_tokens=200), entry)
+        assert Budget(400, 200).fits(page.text.text)
+        offset += page.served
+    for section in ("1", "2"):
+        chunk = select_chunks(SelectChunks(key="k", sections=(section,), max_chars=400, max_tokens=200), entry)
+        assert Budget(400, 200).fits(chunk.text.text)
