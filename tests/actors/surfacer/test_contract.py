@@ -36,6 +36,7 @@ async def ltm(request: pytest.FixtureRequest) -> AsyncIterator[Ltm]:
     """The server over the notes, in a home of its own."""
     command = find_memtomem()
     if request.param == "memtomem" and not command:
+        # It wants a newer Python than the project does, so neither the test environment nor CI installs it.
         pytest.skip("the public memtomem is not installed: make ltm-env")
     server = embedded if request.param == "embedded" else partial(memtomem, command=command)
     folder = Path(tempfile.mkdtemp(prefix="mms-"))

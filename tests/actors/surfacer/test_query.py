@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from actors.surfacer.query import LONGEST_QUERY, Query, extract
 
+HOME = "/home/kim/src"
+"""Of nobody: where a user keeps projects is cut off, whoever it is."""
+
 
 def query(tool: str = "read_file", context_query: str = "", template: str = "", **arguments: Any) -> Query | None:
     return extract(server="fs", tool=tool, arguments=arguments, context_query=context_query, template=template)
@@ -52,11 +55,11 @@ def test_path_arguments(key: str) -> None:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("/home/kim/work/thumbnailer/convert.py", "thumbnailer/convert.py"),
+        (f"{HOME}/thumbnailer/convert.py", "thumbnailer/convert.py"),
         ("C:\\work\\shop\\Auth\\Handler.cs", "auth/handler.cs"),
         ("billing/auth/index.ts", "auth/index.ts"),
         ("billing/src/index.ts", ""),
-        ("/home/kim/work/shop/auth/tokens", ""),
+        (f"{HOME}/shop/auth/tokens", ""),
     ],
 )
 def test_a_file_is_known_as_a_note_would_name_it(path: str, name: str) -> None:
@@ -84,7 +87,7 @@ def test_other_keys_are_no_paths() -> None:
 @pytest.mark.parametrize(
     ("path", "project", "expected"),
     [
-        ("/home/kim/work/shop-api/src/auth/refreshToken.ts", "shop-api", {"auth", "refresh", "token"}),
+        (f"{HOME}/shop-api/src/auth/refreshToken.ts", "shop-api", {"auth", "refresh", "token"}),
         (
             "/Users/lee/dev/shop/db/migrations/0042_orders_add_column.py",
             "shop",
@@ -110,7 +113,7 @@ def test_paths_that_say_nothing(path: str) -> None:
 
 
 def test_a_folder_beside_a_question_is_where_to_look() -> None:
-    made = found("Grep", pattern="refresh_token|rotate", path="/home/kim/work/shop/src/auth")
+    made = found("Grep", pattern="refresh_token|rotate", path=f"{HOME}/shop/src/auth")
     assert (made.stage, made.project) == (4, "shop")
     assert {"refresh", "token", "rotate", "auth"} == words(made)
 
@@ -149,7 +152,7 @@ def test_semantic_keys_are_combined_and_ids_skipped() -> None:
             {"select", "join", "secretvalue"},
         ),
         (
-            {"command": "cd /home/kim/work/shop && npx jest tests/payments/refund.test.ts -t 'stripe webhook' | tail"},
+            {"command": f"cd {HOME}/shop && npx jest tests/payments/refund.test.ts -t 'stripe webhook' | tail"},
             "shop",
             {"jest", "payments", "refund", "stripe", "webhook"},
             {"npx", "tail", "cd", "home"},
