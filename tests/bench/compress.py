@@ -124,7 +124,7 @@ def main() -> None:
     arguments = parser.parse_args()
     columns = ["100 kB", "200 kB", "2 MB", "2 MB ÷ 200 kB"]
     columns += ["40 MB"] * arguments.large + ["peak at 2 MB"] * arguments.memory
-    print("| kind | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
+    print("| kind | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
     for kind in DENSE if arguments.dense else arguments.kinds:
         small, middle, big = (milliseconds(sized(kind, size), query=arguments.query) for size in (SMALL, MIDDLE, BIG))
         cells = [f"{small:.1f} ms", f"{middle:.1f} ms", f"{big:.0f} ms", f"{big / middle:.1f}"]

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 
 import pytest
 
 from actors.compressor.html import to_markdown
-from actors.compressor.messages import Policy
-from tests.actors.compressor import texts
-from tests.bench.compress import DENSE, sized
+from tests.bench.compress import DENSE, milliseconds, sized
 
 SMALL, LARGE = 30_000, 240_000
 TIMES = 24
 """Linear is eight times, quadratic sixty-four."""
-LEAST_SECONDS = 0.004
+LEAST_MS = 4
 MOST_MEMORY = 6
 
 
 @pytest.mark.parametrize("kind", [*DENSE])
 @pytest.mark.parametrize("query", ["", "word 17 item"])
 def test_time_grows_no_faster_than_the_text(kind: str, query: str) -> None:
-    small, large = (cpu(sized(kind, size), query) for size in (SMALL, LARGE))
-    assert large <= TIMES * max(small, LEAST_SECONDS)
+    small, large = (milliseconds(sized(kind, size), 2, query) for size in (SMALL, LARGE))
+    assert large <= TIMES * max(small, LEAST_MS)
 
 
 @pytest.mark.parametrize("kind", ["html cells", "html inline", "html breaks"])
@@ -40,13 +37,3 @@ def peak(page: str) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-def cpu(text: str, query: str) -> float:
-    """The lesser CPU time of two rounds, so that the machine's other work hardly counts."""
-    found = []
-    for _ in range(2):
-        began = time.process_time()
-        texts.compress(text, policy=Policy(), query=query)
-        found.append(time.process_time() - began)
-    return min(found)

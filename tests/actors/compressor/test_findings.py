@@ -127,7 +127,7 @@ def cargo(count: int) -> str:
 
 @pytest.mark.parametrize("count", [20, 90, 400])
 def test_an_error_keeps_what_is_said_at_its_place(count: int) -> None:
-    out = shortened(cargo(count))
+    out = shortened(cargo(count), policy=Policy(max_chars=min(16_000, 120 * count)))
     assert "^^^^^^^^^^^^^ expected `u32`, found `usize`" in out
     assert "expected due to this" in out
     assert "let n: u32 = entries.len();" in out
@@ -135,8 +135,8 @@ def test_an_error_keeps_what_is_said_at_its_place(count: int) -> None:
 
 
 def test_errors_of_go_keep_the_types_under_them() -> None:
-    lines = [f"./a{n}.go:{n}:2: warning: x{n} declared and not used" for n in range(200)]
-    lines[90:90] = ["./pay.go:41:9: error: not enough arguments in call to charge", "\thave (int)", "\twant (string)"]
+    lines = [f"./a{n}.go:{n}:2: warning: x{n} declared and not used" for n in range(600)]
+    lines[300:300] = ["./pay.go:41:9: error: not enough arguments in call to charge", "\thave (int)", "\twant (string)"]
     out = shortened("\n".join(lines))
     assert "have (int)" in out
     assert "want (string)" in out

@@ -12,18 +12,13 @@ from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.fit import Fit
 from actors.compressor.strategies.series import far
-from tests.actors.compressor.texts import shortened, without_note
-
-_WORDS = (
-    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "island", "lagoon", "meadow", "nectar",
-    "orchard", "prairie", "quartz",
-)  # fmt: skip
+from tests.actors.compressor.texts import WORDS, shortened, without_note
 
 
 def folder(name: str, depth: int, chosen: random.Random) -> dict[str, object]:
-    inside = [folder(f"{chosen.choice(_WORDS)}_{depth}_{n}", depth - 1, chosen) for n in range(4)] if depth else []
+    inside = [folder(f"{chosen.choice(WORDS)}_{depth}_{n}", depth - 1, chosen) for n in range(4)] if depth else []
     files = [
-        {"name": f"{chosen.choice(_WORDS)}{n}.py", "type": "file", "mode": "0644", "owner": "root"} for n in range(5)
+        {"name": f"{chosen.choice(WORDS)}{n}.py", "type": "file", "mode": "0644", "owner": "root"} for n in range(5)
     ]
     return {"name": name, "type": "directory", "mode": "0755", "owner": "root", "children": [*inside, *files]}
 
@@ -55,11 +50,11 @@ def package(depth: int, chosen: random.Random) -> dict[str, object]:
     own: dict[str, object] = {
         "version": f"{depth}.{chosen.randint(0, 99)}.0",
         "resolved": f"https://registry.example/{chosen.getrandbits(200):x}",
-        "description": f"{' '.join(chosen.choice(_WORDS) for _ in range(5))}",
-        "keywords": [chosen.choice(_WORDS) for _ in range(30)],
+        "description": f"{' '.join(chosen.choice(WORDS) for _ in range(5))}",
+        "keywords": [chosen.choice(WORDS) for _ in range(30)],
     }
     if depth:
-        own["dependencies"] = {f"{chosen.choice(_WORDS)}-{depth}{n}": package(depth - 1, chosen) for n in range(3)}
+        own["dependencies"] = {f"{chosen.choice(WORDS)}-{depth}{n}": package(depth - 1, chosen) for n in range(3)}
     return own
 
 
@@ -87,11 +82,11 @@ def test_the_names_of_a_large_schema_come_before_the_inside_of_any() -> None:
         f"{a}{b}Options": {
             "type": "object",
             "additionalProperties": False,
-            "properties": {name: {"$ref": f"#/definitions/{name}"} for name in _WORDS},
-            "required": _WORDS[:4],
+            "properties": {name: {"$ref": f"#/definitions/{name}"} for name in WORDS},
+            "required": WORDS[:4],
         }
-        for a in _WORDS
-        for b in _WORDS
+        for a in WORDS
+        for b in WORDS
     }
     out = shortened(json.dumps({"$id": "x", "definitions": kinds, "properties": {"one": {"$ref": "#/definitions/x"}}}))
     assert all(name in out for name in kinds)
@@ -104,18 +99,18 @@ def test_parts_of_an_event_all_have_a_say() -> None:
         "entries": [
             {"type": "exception", "data": {"values": [{"type": "IntegrityError", "frames": [
                 {"filename": f"app/{name}_{n}.py", "line": n, "vars": {"self": "<Service>", "x": name * 40}}
-                for n in range(4) for name in _WORDS
+                for n in range(4) for name in WORDS
             ]}]}},
             {"type": "breadcrumbs", "data": {"values": [
                 {"category": "query", "message": f"{name} took {n} ms", "data": {"method": "GET"}}
-                for n in range(3) for name in _WORDS
+                for n in range(3) for name in WORDS
             ]}},
             {"type": "request", "data": {"method": "POST", "url": "https://pay.example/settle"}},
         ],
     }  # fmt: skip
     out = shortened(json.dumps(event, indent=2))
-    assert all(f"app/{name}_3.py" in out for name in _WORDS)
-    assert all(f"{name} took 2 ms" in out for name in _WORDS)
+    assert all(f"app/{name}_3.py" in out for name in WORDS)
+    assert all(f"{name} took 2 ms" in out for name in WORDS)
     assert "https://pay.example/settle" in out
 
 
@@ -127,7 +122,7 @@ def test_parts_of_an_event_all_have_a_say() -> None:
     ],
 )
 def test_a_log_anywhere_in_a_document_is_shortened_as_a_log(wrap: Callable[[str], object]) -> None:
-    lines = [f"2026-10-01 00:00:{n % 60:02d} INFO worker {random.Random(n).choice(_WORDS)} {n}" for n in range(400)]
+    lines = [f"2026-10-01 00:00:{n % 60:02d} INFO worker {random.Random(n).choice(WORDS)} {n}" for n in range(400)]
     lines[200] = "2026-10-01 00:03:20 ERROR payment declined for order 8812"
     out = shortened(json.dumps(wrap("\n".join(lines))))
     assert "payment declined for order 8812" in out
@@ -150,7 +145,7 @@ def test_values_far_from_the_others_are_shown_in_long_series() -> None:
 
 def test_the_line_that_names_a_failure_is_shown_in_a_list_of_lines() -> None:
     lines = [
-        f"2026-10-01 worker {random.Random(n).choice(_WORDS)} {n} did what it had to do and went on" for n in range(900)
+        f"2026-10-01 worker {random.Random(n).choice(WORDS)} {n} did what it had to do and went on" for n in range(900)
     ]
     lines[444] = "2026-10-01 FATAL disk full on vol-9"
     assert "disk full on vol-9" in shortened(json.dumps({"lines": lines}))

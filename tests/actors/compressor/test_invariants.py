@@ -61,6 +61,12 @@ HOSTILE = {
     "json_after_words": ("See: {" + '"a": 1, ' * 40 + "\n") * 400,
     "ragged_table": "a,b,c\n" + '1,2,"x\n' * 5_000,
 }
+NAMES = {
+    "issues": r"#(\d+)\"",
+    "ndjson": r"\"message \d+",
+    "history": r"\(\d+\)$",
+    "paths": r"pkg\d+|module_\d+",
+}
 BUDGETS = [(16_000, 4_000), (2_000, 500), (600, 200)]
 
 
@@ -106,15 +112,12 @@ def test_a_larger_budget_never_delivers_fewer_units(kind: str) -> None:
 
 
 def kept_units(kind: str, out: str) -> int:
-    """How many source units an answer shows: titles of a listing, messages, or lines."""
-    if kind == "issues":
-        return len(set(re.findall(r"#(\d+)\"", out)))
-    if kind == "ndjson":
-        return len(set(re.findall(r"\"message \d+", out)))
-    if kind == "history":
-        return len(re.findall(r"\(\d+\)$", out, re.M))
-    said = re.search(r"\[shortened: (\d+) of (\d+) (?:lines|rows)(, the others by )?", out)
+    """How many source units an answer shows: names of its things, or lines, or characters."""
+    if kind in NAMES:
+        return len(set(re.findall(NAMES[kind], out, re.M)))
+    said = re.search(r"\[shortened: (?:the first )?(\d+) of (\d+) (?:lines|rows|characters)(, the others by )?", out)
     if said is None:
+        assert out == texts.KINDS[kind] or "[shortened: cleaned, " in out
         return 1_000_000
     return int(said[1]) + (int(said[2]) if said[3] else 0)
 

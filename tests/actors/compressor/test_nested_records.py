@@ -11,17 +11,12 @@ import pytest
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.leaves import at, leaves
-from tests.actors.compressor.texts import shortened, without_note
-
-_WORDS = (
-    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "island", "lagoon", "meadow", "nectar",
-    "orchard", "prairie", "quartz",
-)  # fmt: skip
+from tests.actors.compressor.texts import WORDS, shortened, without_note
 
 
 def words(at: int, count: int = 5) -> str:
     chosen = random.Random(at)
-    return f"{' '.join(chosen.choice(_WORDS) for _ in range(count))} {at}"
+    return f"{' '.join(chosen.choice(WORDS) for _ in range(count))} {at}"
 
 
 def key(at: int, length: int = 24) -> str:
@@ -86,7 +81,7 @@ def page(at: int) -> dict[str, object]:
 
 def audit(at: int) -> dict[str, object]:
     event = {"user": {"type": "role", "arn": "arn:x:" + key(at)}, "region": "eu", "note": words(at), "read": True}
-    return {"EventId": key(at, 32), "Resources": [], "Event": json.dumps(event)}
+    return {"EventId": key(at, 32), "Resources": [], "Event": json.dumps(event, separators=(",", ":"))}
 
 
 def document(at: int) -> dict[str, object]:
@@ -101,11 +96,11 @@ def document(at: int) -> dict[str, object]:
 
 @pytest.mark.parametrize("record", [issue, commit, instance, block, page, audit, document])
 def test_records_are_listed_by_the_names_inside_of_them(record: Callable[[int], dict[str, object]]) -> None:
-    items = [record(number) for number in range(40)]
-    out = shortened(json.dumps({"items": items, "total": 40}, indent=1))
-    named = [number for number in range(40) if (words(number) in out or words(number).replace(" ", "-") in out)]
-    named = named or [number for number in range(40) if words(number, 9) in out]
-    assert named == list(range(40))
+    items = [record(number) for number in range(60)]
+    out = shortened(json.dumps({"items": items, "total": 60}, indent=1))
+    named = [number for number in range(60) if (words(number) in out or words(number).replace(" ", "-") in out)]
+    named = named or [number for number in range(60) if words(number, 9) in out]
+    assert named == list(range(60))
     assert jsontext.parse(without_note(out)) is not None
 
 
@@ -125,10 +120,10 @@ def pod(at: int) -> dict[str, object]:
         "metadata": {
             "name": f"web-{key(at, 8)}",
             "uid": key(at, 32),
-            "managedFields": [{"manager": "kubelet", "fieldsV1": {f"f:{name}": {"f:x": {}} for name in _WORDS}}],
+            "managedFields": [{"manager": "kubelet", "fieldsV1": {f"f:{name}": {"f:x": {}} for name in WORDS}}],
         },
         "spec": {
-            "containers": [{"name": "main", "image": f"web:{at}", "env": [{"name": n, "value": n} for n in _WORDS]}]
+            "containers": [{"name": "main", "image": f"web:{at}", "env": [{"name": n, "value": n} for n in WORDS]}]
         },
         "status": {"phase": "Running", "containerStatuses": [{"name": "main", "restartCount": at % 3, "state": state}]},
     }
@@ -145,9 +140,9 @@ def test_the_one_record_whose_nested_state_is_odd_is_shown(
 
 
 def test_the_error_in_the_json_of_a_string_is_shown() -> None:
-    items = [audit(number) for number in range(60)]
-    event = {**json.loads(str(items[41]["Event"])), "errorCode": "Refused", "errorMessage": "no member may do that"}
-    items[41]["Event"] = json.dumps(event)
+    items = [audit(number) for number in range(120)]
+    event = {**json.loads(str(items[71]["Event"])), "errorCode": "Refused", "errorMessage": "no member may do that"}
+    items[71]["Event"] = json.dumps(event, separators=(",", ":"))
     out = shortened(json.dumps({"Events": items}))
     assert "no member may do that" in out
 
@@ -190,7 +185,7 @@ def test_what_leads_to_the_next_page_is_whole() -> None:
     cursor = "cur_" + key(1, 400)
     items = [issue(number) for number in range(60)]
     for name in ("next_cursor", "nextPageToken", "endCursor", "NextToken"):
-        assert cursor in shortened(json.dumps({"items": items, "paging": {name: cursor}}))
+        assert cursor in shortened(json.dumps({"items": items, "paging": {name: cursor}, "others": items}))
 
 
 def test_leaves_are_found_again_by_their_paths() -> None:

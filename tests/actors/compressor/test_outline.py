@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from actors.compressor.outline import underlined
 from actors.compressor.trouble import trouble
 from actors.compressor.units import split
 from tests.actors.compressor.texts import sentence, shortened
 
-rng = random.Random(3)
+
+@pytest.fixture
+def rng() -> random.Random:
+    """The same sentences whichever other tests run."""
+    return random.Random(3)
 
 
-def prose(count: int = 6) -> str:
+def prose(rng: random.Random, count: int = 6) -> str:
     return "\n".join(sentence(rng) for _ in range(count))
 
 
@@ -23,17 +29,17 @@ def test_headings_with_a_rule_and_their_levels() -> None:
     }  # fmt: skip
 
 
-def test_release_notes_keep_every_release() -> None:
+def test_release_notes_keep_every_release(rng: random.Random) -> None:
     text = "".join(
         f"What is new in 3.{at}?\n====================\n\nCore\n----\n\n"
-        + "".join(f"- {prose(3)}\n" for _ in range(12))
+        + "".join(f"- {prose(rng, 3)}\n" for _ in range(12))
         for at in range(40)
     )
     out = shortened(text)
     assert all(f"What is new in 3.{at}?" in out for at in range(40))
 
 
-def test_a_manual_keeps_its_options() -> None:
+def test_a_manual_keeps_its_options(rng: random.Random) -> None:
     options = [f"--option-{at} <value>" for at in range(120)]
     text = "NAME\n       tool - does it\n\nOPTIONS\n" + "".join(
         f"       {option}\n\t      {sentence(rng)}\n\t      An error is an error: {sentence(rng)}\n\n"
@@ -43,7 +49,7 @@ def test_a_manual_keeps_its_options() -> None:
     assert all(option in out for option in options)
 
 
-def test_settings_among_comments_stay() -> None:
+def test_settings_among_comments_stay(rng: random.Random) -> None:
     text = "".join(
         f"# {sentence(rng)}\n# {sentence(rng)}\n# Default: {at}\nsetting.{at} = {at * 3}\n\n" for at in range(150)
     )
@@ -51,16 +57,16 @@ def test_settings_among_comments_stay() -> None:
     assert all(f"setting.{at} = {at * 3}" in out for at in range(150))
 
 
-def test_mail_keeps_its_subjects() -> None:
+def test_mail_keeps_its_subjects(rng: random.Random) -> None:
     text = "".join(
-        f"From: a{at}@example.org\nSubject: topic {at} {sentence(rng, 3)}\n\n{prose()}\n> {prose(2)}\n\n"
+        f"From: a{at}@example.org\nSubject: topic {at} {sentence(rng, 3)}\n\n{prose(rng)}\n> {prose(rng, 2)}\n\n"
         for at in range(60)
     )
     out = shortened(text)
     assert all(f"Subject: topic {at} " in out for at in range(60))
 
 
-def test_mentions_of_trouble_count_where_they_are_rare() -> None:
+def test_mentions_of_trouble_count_where_they_are_rare(rng: random.Random) -> None:
     rare = split("\n".join([*(sentence(rng) for _ in range(90)), "Then the disk failed: an error."]))
     assert list(trouble(rare)) == [90]
     usual = split(
@@ -70,7 +76,7 @@ def test_mentions_of_trouble_count_where_they_are_rare() -> None:
     assert ranks[90] > max(rank for index, rank in ranks.items() if index != 90)
 
 
-def test_an_agreement_keeps_its_sums() -> None:
+def test_an_agreement_keeps_its_sums(rng: random.Random) -> None:
     text = "AGREEMENT\n\n"
     for at in range(1, 80):
         second = "The liability shall not exceed EUR 250,000." if at == 33 else sentence(rng)
@@ -78,7 +84,7 @@ def test_an_agreement_keeps_its_sums() -> None:
     assert "33.2 The liability shall not exceed EUR 250,000." in shortened(text)
 
 
-def test_a_warning_among_the_comments_of_settings_stays() -> None:
+def test_a_warning_among_the_comments_of_settings_stays(rng: random.Random) -> None:
     text = ""
     for at in range(150):
         said = "DANGER: this deletes the archive." if at == 70 else sentence(rng)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from actors.compressor.detect import Kind, look
@@ -25,9 +24,10 @@ VALUES = st.recursive(
 
 @given(st.lists(st.dictionaries(st.text(max_size=8), VALUES, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_what_python_prints_is_read_as_it_was(value: list[object]) -> None:
+    assume(repr(value).startswith("[{'"))  # a first key in double quotes may be JSON's own
     printed = as_json(repr(value))
-    if printed is not None:
-        assert json.loads(printed) == ast.literal_eval(repr(value))
+    assert printed is not None
+    assert json.loads(printed) == value
 
 
 @pytest.mark.parametrize("text", ["{'a': 1", "{'a': Fraction(1, 2)}", "[{'a': <object at 0x7f>}]", "['it's']"])
@@ -60,7 +60,7 @@ def test_rows_of_a_database_server_are_listed() -> None:
 
 
 def test_a_string_of_json_is_what_it_holds() -> None:
-    text = json.dumps("".join(f"## Heading {at}\n\n{'some prose ' * 40}\n\n" for at in range(60)))
+    text = json.dumps("".join(f"## Heading {at}\n\n{f'prose of part {at} ' * 30}\n\n" for at in range(60)))
     out = shortened(text)
     assert "JSON string to text" in out
     assert all(f"## Heading {at}\n" in out or f"## Heading {at} …" in out for at in range(60))

@@ -15,8 +15,10 @@ from tests.bench.quality.tokens import count_tokens
 
 SEED = 20_261
 LONG = 16_000
-FLOORS = {"tuned": (0.95, 0.48, 0.9), "held-out": (0.95, 0.48, 0.9), "strangers": (0.88, 0.5, 0.9)}
+FLOORS = {"tuned": (0.98, 0.49, 0.95), "held-out": (0.98, 0.53, 0.95), "strangers": (0.93, 0.54, 0.95)}
 """Shares of each set: salient facts and all facts in the first answer, deep ones in an answer to a query for them."""
+MOST = {"tuned": 0.25, "held-out": 0.28, "strangers": 0.25}
+"""Shares of the tokens of each set that its first answers take, on average."""
 
 
 @cache
@@ -40,14 +42,16 @@ def answers(name: str) -> list[str]:
 
 
 def test_first_answers_take_a_quarter() -> None:
-    shares = []
-    for name in FLOORS:
+    shares: dict[str, list[float]] = {name: [] for name in MOST}
+    for name, most in MOST.items():
         for payload, answer in zip(payloads(name), answers(name), strict=True):
             tokens = count_tokens(answer)
-            assert tokens <= 5_000, payload.kind
-            shares.append(tokens / count_tokens(payload.text))
-    assert len(shares) >= 150
-    assert statistics.mean(shares) <= 0.25
+            assert tokens <= 4_500, payload.kind
+            shares[name].append(tokens / count_tokens(payload.text))
+        assert statistics.mean(shares[name]) <= most, name
+    every = [share for some in shares.values() for share in some]
+    assert len(every) >= 150
+    assert statistics.mean(every) <= 0.25
 
 
 @pytest.mark.parametrize("name", [*FLOORS])

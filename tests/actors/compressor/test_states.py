@@ -18,11 +18,9 @@ FORMS = {
         '2026-03-01 07:00:{y:02} INFO httpx: GET https://api.example/{x} "HTTP/1.1 {state} X"',
         "HTTP/1.1 {state} ",
     ),
-    "key": "",
-    "bars": "",
+    "key": ("2026-03-01T07:00:{y:02}Z method=GET path=/v1/{x} status={state} bytes={x}", "status={state} "),
+    "bars": ('[GIN] 2026/03/01 - 07:00:{y:02} | {state} | {y}.5ms | 10.0.0.{y} | GET "/v1/{x}"', "| {state} |"),
 }
-FORMS["key"] = ("2026-03-01T07:00:{y:02}Z method=GET path=/v1/{x} status={state} bytes={x}", "status={state} ")
-FORMS["bars"] = ('[GIN] 2026/03/01 - 07:00:{y:02} | {state} | {y}.5ms | 10.0.0.{y} | GET "/v1/{x}"', "| {state} |")
 
 
 def requests(form: str) -> list[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 import re
-import time
 
 from actors.compressor.messages import Policy
 from actors.compressor.thin import LARGE, thin
-from tests.actors.compressor import texts
 from tests.actors.compressor.texts import shortened
-from tests.bench.compress import sized
+from tests.bench.compress import milliseconds, sized
 
 
 def numbered(lines: int, odd: dict[int, str]) -> str:
@@ -70,15 +68,5 @@ def test_one_endless_line_is_thinned_too() -> None:
 
 def test_time_grows_no_faster_than_the_text() -> None:
     for kind in ("log", "json"):
-        small, large = (cpu(sized(kind, size)) for size in (200_000, 2_000_000))
+        small, large = (milliseconds(sized(kind, size), 2) for size in (200_000, 2_000_000))
         assert large <= 20 * small, kind
-
-
-def cpu(text: str) -> float:
-    """The least CPU time of some rounds, so that the machine's other work hardly counts."""
-    found = []
-    for _ in range(2):
-        began = time.process_time()
-        texts.compress(text, policy=Policy())
-        found.append(time.process_time() - began)
-    return min(found)

@@ -75,7 +75,7 @@ def pick(candidates: Iterable[str], text: str, count: int = _PER_CLASS) -> list[
     return [unique[int((at + 0.5) * len(unique) / count)] for at in range(count)]
 
 
-def leading(text: str, must: Sequence[str], others: Iterable[str] = ()) -> list[str]:
+def leading(text: str, must: Sequence[str], others: Iterable[str]) -> list[str]:
     """Candidates that are facts in any case, and as many of the others, evenly spread, as there is room for."""
     return [*must, *pick((each for each in others if each not in must), text, _PER_CLASS - len(must))]
 
