@@ -75,10 +75,22 @@ def _locked(fd: int) -> bool:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if not _is_shared(fd):
+                return False
             time.sleep(PAUSE_SECONDS)
         else:
             return True
     return False
+
+
+def _is_shared(fd: int) -> bool:
+    """Whether nobody but those who ask for the owner hold the lock: they leave room for one more of them."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
 
 
 def owner_of(path: Path) -> int:

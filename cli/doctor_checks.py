@@ -23,6 +23,7 @@ from cli.settings import readable_secrets
 from config.expand import expand_upstream
 from config.load import Loaded
 from config.mask import mask_text
+from config.notes import is_note
 from config.place import Place
 from config.schema_surfacing import SurfacingSettings
 
@@ -218,8 +219,10 @@ def check_memory(place: Place, loaded: Loaded, found: Health | None, env: Mappin
     elif shutil.which(surfacing.ltm_mcp_command, path=env.get("PATH")):
         yield Check("memory", "PASS", printable(surfacing.ltm_mcp_command))
     elif surfacing.ltm_mcp_command == LTM_COMMAND:
-        notes = sum(1 for _ in (place.home / "memories").rglob("*.md"))
-        text = f"the built-in memory, {count(notes, 'note')} in {place.home / 'memories'}"
+        folder = place.home / "memories"
+        below = (path.relative_to(folder) for path in folder.rglob("*"))
+        notes = sum(is_note(path.name) and not any(part.startswith(".") for part in path.parts) for path in below)
+        text = f"the built-in memory, {count(notes, 'note')} in {folder}"
         yield Check("memory", "PASS", text, "" if notes else 'mms memory add "a note"')
     else:
         shown = printable(surfacing.ltm_mcp_command)

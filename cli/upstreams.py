@@ -285,7 +285,7 @@ def _connection(
 def _from_here(program: str) -> str:
     """A path that is relative to the present folder, made absolute: servers start elsewhere."""
     path = Path(program)
-    return str(path.absolute()) if len(path.parts) > 1 and not path.is_absolute() and path.exists() else program
+    return str(path.absolute()) if "/" in program and path.exists() else program
 
 
 def _pairs(texts: Sequence[str], option: str) -> dict[str, str] | None:

@@ -23,7 +23,7 @@ def address_fault(url: str, *, plain: bool = False) -> str:
         usable = False
     if not usable or any(character.isspace() for character in url):
         return "is no address; write it as https://HOST/PATH"
-    if plain and ("@" in parts.netloc or parts.query or parts.fragment):
+    if plain and ("@" in parts.netloc or "?" in url or "#" in url):
         return "is more than an address; write it as https://HOST/PATH, without a user, ? and #"
     return ""
 

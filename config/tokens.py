@@ -1,8 +1,8 @@
 """What a text costs a model, estimated.
 
-From the text's pieces, as tokenizers cut it: words (`camelCase` is two), numbers, runs of
-punctuation, runs of spaces, and bytes of other scripts, each with a little for its length. All of it comes from a few
-passes of `bytes.translate` and `split`. The weights were fitted to the o200k vocabulary on code, prose, JSON, logs,
+From the text's pieces, as tokenizers cut it: words (`camelCase` is two), numbers, runs of punctuation, runs of spaces,
+and characters of other scripts, each with a little for its length. All of it comes from a few passes of
+`bytes.translate` and `split`. The weights were fitted to the o200k vocabulary on code, prose, JSON, logs,
 tables, manual pages in nine languages, Hangul and CJK, and lean to the high side by about a twentieth. The cost of two
 texts joined is never above the sum of their costs, so packing can add up.
 """
@@ -107,6 +107,5 @@ def _costs(data: bytes) -> float:
 
 
 def estimate_tokens(text: str) -> int:
-    """The token estimate of a text: prose about 4 characters a token, hex about 2, Hangul and CJK
-    about 1."""
+    """The token estimate of a text: prose about 4 characters a token, hex about 2, Hangul and CJK about 1."""
     return math.ceil(cost(text))

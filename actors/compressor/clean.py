@@ -80,12 +80,13 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
 
     if len(text) > _MOST_CLEANED and kind is not Kind.HTML:
         # Only samples of it will be shown; to clean all of it would take seconds.
-        return Cleaned(text, kind)
+        return Cleaned(text, kind, tuple(dropped))
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r\n" in text and kind is not Kind.DIFF:
         text = text.replace("\r\n", "\n")
     if "\r" in text and kind in _LOOSE:
+        # Some writers end lines with two of them.
         text = text.replace("\r\n", "\n")
         if "\r" in text:
             text = step("overwritten lines", _overwritten(text))

@@ -41,8 +41,8 @@ _INDENTED = (
     # a type, a name, parameters, and the block that opens; the type is not always there
     rb"(?:[A-Za-z_][\w:<>,*&\[\]?. ]* [*&]*)?[~$@\w][\w:$.]*(?:<[^\n()]*>)? ?\([^;\n]*\)[^;\n(){}=]*(?:\([^()\n]*\))?"
     rb" *\{(?: *|[^\n]{0,120}\}| *//[^\n]*) *$",
-    # a test or a group of them by its title
     rb"(?:public|private|protected|internal|static|final|virtual|extern)\b[^\n=;]*\([^\n;)]*[,(]$",
+    # a test or a group of them by its title
     rb"\w+ ?\([\"'`][^\n]{1,160}(?:\{|=> ?\{?|do)$",
     rb"#[ \t]*define +\w+\(",
     rb"@(?:interface|implementation|protocol) +\w|[-+] ?\([\w *<>]+\)\w+",

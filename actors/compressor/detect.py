@@ -113,8 +113,6 @@ _CODE = re.compile(
     r"|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
     r"|(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|SET|COPY|GRANT|COMMENT ON|BEGIN|COMMIT)\b))"
 )
-
-
 _SETTING = re.compile(
     r"^\s*(?:- )?[\w.$/\"'@-]{1,80}(?::(?: |$)| ?= ?\S)|^\s*- \S|^\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$|^---$|^\s*[#;] ?"
 )
@@ -161,7 +159,8 @@ def look(text: str) -> Seen:
             document = jsontext.parse_lines(text)
             if document is not None:
                 return Seen(Kind.NDJSON, document)
-            document = jsontext.parse_lines(text.rstrip().rpartition("\n")[0])
+            lines, _, last = text.rstrip().rpartition("\n")
+            document = jsontext.parse_lines(lines) if jsontext.is_cut_off(last) else None
             if document is not None:
                 return Seen(Kind.NDJSON, document, wrapped="a last line that was cut off")
         printed = as_json(text.strip())
@@ -174,7 +173,8 @@ def look(text: str) -> Seen:
             return Seen(Kind.JSON, document, wrapped="JSON that was cut off, closed")
     if head[:1] == '"' and (inner := jsontext.text_in(text)) is not None:
         seen = look(inner)
-        return replace(seen, wrapped="JSON string to text", inner="" if seen.document else seen.inner or inner)
+        freed = ", ".join(filter(None, ("JSON string to text", seen.wrapped)))
+        return replace(seen, wrapped=freed, inner="" if seen.document else seen.inner or inner)
     return Seen(_by_lines(text, head))
 
 

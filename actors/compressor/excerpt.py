@@ -66,18 +66,19 @@ def choose(
             break
         chosen[index + 1] = 1
         chars, tokens = next_chars, next_tokens
-    _close(units, chosen, gaps)
+    _close(units, chosen, gap_chars, gap_tokens)
     return _render(units, [index for index, kept in enumerate(chosen[1:-1]) if kept], gaps)
 
 
-def _close(units: Units, chosen: bytearray, gaps: Gaps) -> None:
+def _close(units: Units, chosen: bytearray, gap_chars: int, gap_tokens: float) -> None:
     """Keeps a unit left out between two kept ones where it costs no more than the mark that would stand for it."""
-    chars, tokens = _gap_cost(units, gaps)
     at = chosen.find(b"\1\0\1")
     while at >= 0:
         text = units.contents[at]
-        if len(text) < chars and at not in units.overrides and cost(text) + _LINE_END <= tokens:
-            chosen[at + 1] = 1
+        if len(text) < gap_chars and at not in units.overrides:
+            blanks = _blanks(units, at, chosen)
+            if len(text) + blanks < gap_chars and cost(text) + _LINE_END * (1 + blanks) <= gap_tokens:
+                chosen[at + 1] = 1
         at = chosen.find(b"\1\0\1", at + 2)
 
 

@@ -28,6 +28,8 @@ _CODE = re.compile(r"(?:(?:error|warning)?:? ?\[([A-Z]\w*\d+|[\w:.-]+)\]|(?:erro
 _VALUE = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|\d+")
 _LABEL = re.compile(r"[ \t]+(?!\d+:\d+ )\S|\d+ +\| ")
 _MOST_LABELS = 8
+_POSITION = re.compile(r"(?::\d+){1,2}$|:\[\d+,\d+\]$|\(\d+(?:,\d+)?\)$")
+_SEVERE = ("err", "fatal", "internal compiler", "e:", "f:", "✖", "×")
 _ENDS = (":", ")", "]")
 """How the first word of a line ends that begins with a place."""
 _FEWEST = 6
@@ -129,10 +131,10 @@ def _says(line: str) -> bool:
 
 def _finding(lines: tuple[int, ...], place: str, message: str, severity: str) -> Finding:
     said = (severity or message[:12]).lower()
-    rank = ERROR if said.startswith(("err", "fatal", "e:", "f:", "✖", "×")) or said == "e" else OTHER
+    rank = ERROR if said == "e" or said.startswith(_SEVERE) else OTHER
     if said.startswith(("warn", "w:", "⚠")) or said == "w":
         rank = WARNING
-    file = place[: place.rfind("(")] if place[-1:] == ")" else place.rstrip("0123456789,:[]")
+    file = _POSITION.sub("", place)
     return Finding(lines, file, place[len(file) :].lstrip(":"), message, rank, _rule(message))
 
 

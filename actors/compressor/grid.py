@@ -62,7 +62,7 @@ def read(lines: Sequence[str]) -> Grid | None:
         return None
     texts = [lines[at] for at in kept]
     mark = delimiter(texts[:200])
-    cells = [*csv.reader(texts, delimiter=mark)] if mark and mark != "|" else _framed(texts) or _aligned(texts)
+    cells = _separated(texts, mark) if mark and mark != "|" else _framed(texts) or _aligned(texts)
     if cells is None or len(cells) != len(texts):
         return None
     width = len(cells[0])
@@ -85,6 +85,14 @@ def _drop_label(header: list[str], rows: list[list[str]]) -> None:
         header[0] = header[0][len(label) :].strip()
         for row in rows:
             row[0] = row[0][len(label) :].strip()
+
+
+def _separated(lines: list[str], mark: str) -> list[list[str]] | None:
+    """Cells with a mark between them; `None` where a quote never ends, or a line end stands within a cell."""
+    try:
+        return [*csv.reader(lines, delimiter=mark)]
+    except csv.Error:
+        return None
 
 
 def _framed(lines: list[str]) -> list[list[str]] | None:

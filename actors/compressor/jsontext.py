@@ -80,18 +80,22 @@ def _minified(data: bytes) -> bytes | None:
         return None
 
 
-def completed(text: str) -> str | None:
-    """A JSON text that was cut off, closed behind its last whole value; `None` where it is not cut off, or no JSON."""
+def is_cut_off(text: str) -> bool:
+    """Whether a text is JSON that ends before its value does."""
     if text[:64].lstrip()[:1] not in ("{", "["):
-        return None
+        return False
     try:
         _raw.decode(text.encode("utf-8", "replace"))
     except msgspec.DecodeError as error:
-        if "truncated" not in str(error):
-            return None
+        return "truncated" in str(error)
     except _REFUSED:
-        return None
-    else:
+        return False
+    return False
+
+
+def completed(text: str) -> str | None:
+    """A JSON text that was cut off, closed behind its last whole value; `None` where it is not cut off, or no JSON."""
+    if not is_cut_off(text):
         return None
     stack: list[str] = []
     stop, depth = 0, 0

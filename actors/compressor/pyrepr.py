@@ -14,8 +14,9 @@ _CALL = re.compile(r"(?:(?P<call>Decimal|(?:uuid\.)?UUID)\()?\0(?(call)\))")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,40})(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?")
 _DATE = re.compile(
     r"\b(?:datetime\.)?date(?:time)?\((?P<parts>\d{1,4}(?:, ?\d{1,6}){2,6})"
-    r"(?P<zone>, ?tzinfo=[\w.]{1,60}(?:\([^()\0]{0,60}\))?)?\)"
+    r"(?P<zone>, ?tzinfo=[\w.]{0,60}(?i:utc)(?:\(\))?)?\)"
 )
+"""Without a zone or in UTC: what another one is worth only its own code knows."""
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.S)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _MOST = 2_500_000
@@ -64,7 +65,7 @@ def _date(found: re.Match[str]) -> str:
         return f'"{day}"'
     hours = ":".join(f"{part:02}" for part in [*parts[3:6], 0, 0][: max(2, min(3, len(parts) - 3))])
     fraction = f".{parts[6]:06}" if len(parts) > 6 else ""
-    zone = "+00:00" if "utc" in (found["zone"] or "") else ""
+    zone = "+00:00" if found["zone"] else ""
     return f'"{day}T{hours}{fraction}{zone}"'
 
 

@@ -83,8 +83,9 @@ def code(units: Units) -> list[int]:
         starts += [units.at(match.start()) for match in PROTOTYPE.finditer(data)]
     opened = [*map(sub, map(str.count, lines, repeat("(")), map(str.count, lines, repeat(")")))]
     starts += _braced(lines, bare, comment, opened)
-    times = Counter(bare[index] for index in {*starts})
-    for index in sorted({*starts}):
+    begun = {*starts}
+    times = Counter(bare[index] for index in begun)
+    for index in sorted(begun):
         # What stands there again and again is a label or a wrapper, unless it says that it declares something.
         once = times[bare[index]] <= _MOST_ALIKE or _SAID.match(bare[index])
         if not comment[index] and once and not _is_control(bare[index]):

@@ -170,7 +170,7 @@ def _silences(units: Units) -> list[int]:
         return []
     # Most lines of a log have their time in the same place.
     at = first.start()
-    dated = first.string[max(0, at - 3) : at - 1].isdecimal()
+    dated = at > 2 and first.string[at - 3 : at - 1].isdecimal()
     minutes: dict[str, int] = {}
     clocks: list[int] = []
     places: list[int] = []

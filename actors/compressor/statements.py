@@ -69,7 +69,8 @@ def rare(written: list[str]) -> list[int]:
     common = max(5, _COMMON * len(written))
     if sum(count for count in counts.values() if count >= common) < _TEMPLATED * len(written):
         return []
-    if sum(1 for count in counts.values() if count == 1) > min(_MOST_RARE, int(_RARE_SHARE * len(written))):
+    room = min(_MOST_RARE, int(_RARE_SHARE * len(written)))
+    if sum(1 for count in counts.values() if count == 1) > room:
         return []
     heads = _heads(counts, len(written))
     places: dict[str, list[int]] = {}
@@ -78,7 +79,6 @@ def rare(written: list[str]) -> list[int]:
             places.setdefault(statement, []).append(index)
     shown: Counter[str] = Counter()
     found: list[int] = []
-    room = min(_MOST_RARE, int(_RARE_SHARE * len(written)))
     for statement, lines in sorted(places.items(), key=lambda item: len(item[1])):
         head = heads[statement]
         some = lines[:: -(-len(lines) // min(_MOST_ALIKE, max(1, _MOST_OF_HEAD - shown[head])))]

@@ -14,8 +14,6 @@ _DIAGNOSIS = re.compile(
     r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\S*Error: "
     r"|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b"
 )
-
-
 _WORDS = ("traceback (most", "error: ", "exception: ", "panic: ", "fatal: ", "build failed")
 _OUTRIGHT = re.compile(
     r"Traceback \(most recent|(?:[A-Za-z_][\w.]{0,80})?(?:Error|Exception): \S|(?:panic|fatal|error): \S|BUILD FAILED"

@@ -269,6 +269,7 @@ class Server:
     async def _live(self) -> None:
         delay = 0.0
         while True:
+            least = 0
             try:
                 await self._connect_and_serve()
                 delay = 0.0 if self._forgiven else self._next_delay(delay)
@@ -279,21 +280,20 @@ class Server:
                 self._log.info("upstream_died_on_probe", server=self.name)
                 continue
             except (BusError, OSError, TimeoutError, msgspec.MsgspecError) as error:
-                delay = max(self._next_delay(delay), error.seconds if isinstance(error, LeftAlone) else 0)
+                delay, least = self._next_delay(delay), error.seconds if isinstance(error, LeftAlone) else 0
                 why = self._hide(in_one_line(error, self.settings))
                 self._become("failed", error=why, error_type=type(error).__name__)
             except Exception as error:  # a fault of ours must not leave the server "starting" for ever
-                delay = self._next_delay(delay)
-                why = "an internal error; see `mms logs upstream`"
+                delay, why = self._next_delay(delay), "an internal error; see `mms logs upstream`"
                 self._become("failed", error=why, error_type=type(error).__name__)
                 self._log.error("connection_failed", server=self.name, error=repr(error), exc_info=error)
             finally:
                 await self._drop_peer()
-            told = {"state": self.state, "error": self.standing.error, "retry_in": round(delay, 2)}
+            wait = max(least, delay * random.uniform(0.8, 1.2))  # noqa: S311 (spreads reconnects, no secret)
+            told = {"state": self.state, "error": self.standing.error, "retry_in": round(wait, 2)}
             self._log.warning("upstream_down", server=self.name, **told)
             with contextlib.suppress(TimeoutError):
-                spread = random.uniform(0.8, 1.2)  # noqa: S311 (spreads reconnects, no secret)
-                await asyncio.wait_for(self._hurry.wait(), delay * spread)
+                await asyncio.wait_for(self._hurry.wait(), wait)
             self._hurry.clear()
             self._restarts += 1
 

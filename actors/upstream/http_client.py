@@ -26,6 +26,8 @@ _FORGOTTEN = re.compile(
     re.IGNORECASE,
 )
 """How servers say with a status other than 404 that they do not know a session."""
+_ABOUT_PARAMS = re.compile(rb'"code"\s*:\s*-32602\b')
+"""Said of a call, whose arguments may well be named after sessions."""
 UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
 """What happens before a request has left us."""
 PROXY_FIX = "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
@@ -131,4 +133,6 @@ def one_line(content: bytes) -> bytes:
 
 def is_forgotten(status: int, content: bytes) -> bool:
     """Whether a refusal means that the server does not know the session it was asked in."""
-    return status == 404 or (status == 400 and _FORGOTTEN.search(content) is not None)
+    if status == 400 and _FORGOTTEN.search(content) is not None:
+        return _ABOUT_PARAMS.search(content) is None
+    return status == 404

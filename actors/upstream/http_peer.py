@@ -30,6 +30,7 @@ from mcp.shared.inbound import (
 from actors.upstream.era import META
 from actors.upstream.http_client import (
     NOTICE_SECONDS,
+    RESTARTED,
     UNREACHED,
     WRITE_SECONDS,
     is_forgotten,
@@ -55,7 +56,6 @@ QUICK_SECONDS = 1.0
 GOODBYE_SECONDS = 1.0
 DRAIN_SECONDS = 300.0
 
-RESTARTED = "it no longer knows our session; it was restarted"
 _VERSION_KEY = (META + "protocolVersion").encode()
 _draining: set[asyncio.Task[None]] = set()
 
@@ -309,9 +309,8 @@ class HttpPeer(Rpc):
                 wait = RETRY_SECONDS
             except OAuthFlowError:
                 return
-            wait = max(wait, RETRY_SECONDS)
-            failures = 0 if time.monotonic() - opened > wait else failures + 1
-            await asyncio.sleep(wait)
+            failures = 0 if time.monotonic() - opened > RETRY_SECONDS else failures + 1
+            await asyncio.sleep(max(wait, RETRY_SECONDS))
 
     async def _post(self, frame: bytes, seconds: float) -> None:
         """A notification, or an answer to a request of the server: nothing comes back, and a failure fails nothing."""

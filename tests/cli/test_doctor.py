@@ -210,6 +210,10 @@ def test_the_ltm_and_what_scores_mean(place: Place) -> None:
 
     assert bad(told(None)) == bad(told(WELL)) == []
     assert "built-in memory, 0 notes" in told(None)[0].detail
+    for name in ("a.md", "deep/b.MARKDOWN", ".obsidian/c.md", "deep/.d.md", "e.txt"):
+        (place.home / "memories" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place.home / "memories" / name).touch()
+    assert "built-in memory, 2 notes" in told(None)[0].detail
     assert "from a relevance of 0.35 on" in told(None)[1].detail
     assert "from a relevance of 0.4 on" in told(WELL)[1].detail
     assert "scores (rrf) tell the order" in told(with_part("surfacer", score_scale="rrf"))[1].detail

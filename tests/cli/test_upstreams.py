@@ -108,10 +108,12 @@ def test_a_program_of_the_present_folder_is_found_from_anywhere(
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/server").touch()
     monkeypatch.chdir(tmp_path)
-    for name, program in (("here", "bin/server"), ("there", "bin/other"), ("path", "server"), ("home", "~/bin/server")):
-        assert mms(COMMANDS, "add", name, "--", program).exit_code == 0
+    (tmp_path / "server").touch()
+    programs = ("bin/server", "./server", "bin/other", "server", "~/bin/server")
+    for number, program in enumerate(programs):
+        assert mms(COMMANDS, "add", f"s{number}", "--", program).exit_code == 0
     commands = [entry["command"] for entry in stored(place)["upstream_servers"].values()]
-    assert commands == [str(tmp_path / "bin/server"), "bin/other", "server", "~/bin/server"]
+    assert commands == [str(tmp_path / "bin/server"), str(tmp_path / "server"), *programs[2:]]
 
 
 @pytest.mark.parametrize(

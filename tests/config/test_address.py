@@ -21,7 +21,9 @@ def test_what_is_no_address(url: str) -> None:
     assert address_fault(url).startswith("is no address")
 
 
-@pytest.mark.parametrize("url", ["https://u:p@a.example", "https://a.example/?k=1", "https://a.example/#x"])
+@pytest.mark.parametrize(
+    "url", ["https://u:p@a.example", "https://a.example/?k=1", "https://a.example/#x", "https://a.example/?"]
+)
 def test_what_is_more_than_a_plain_address(url: str) -> None:
     fault = address_fault(url, plain=True)
     assert fault.startswith("is more than an address")

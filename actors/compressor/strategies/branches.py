@@ -14,7 +14,7 @@ from itertools import islice
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
 from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies, points_at
-from actors.compressor.strategies.records import Record, Survey, outline
+from actors.compressor.strategies.records import ALARM_SHARE, Record, Survey, outline
 
 _DEEPEST = 60
 _FEWEST, _LEVELS, _MOST = 12, 3, 3_000
@@ -189,10 +189,10 @@ class Drawing:
 
     def _run(self, run: list[Branch], array: bool) -> list[str]:
         """Things without children: as rows where they are several and have fields of their own."""
-        columns = self.columns if array else ["key", *self.columns]
-        if not array and not self.columns and run:
+        columns = self.columns
+        if not array and not columns:
             return [f"{jsontext.quote(branch.record.key or '')}:{_MORE}" for branch in run]
-        if len(run) < _ROWS_FROM or not columns or not array:
+        if not array or not columns or len(run) < _ROWS_FROM:
             return [self._entry(branch, array) for branch in run]
         rows = [self._cells(branch) for branch in run]
         if len(columns) == 1:
@@ -322,7 +322,7 @@ def _size(branch: Branch, columns: Sequence[str], limit: int) -> int:
 
 def _wanted(tree: Tree, answers: frozenset[Node]) -> list[Branch]:
     """What is asked for and what failed, with the things that it lies in."""
-    failed = tree.alarms if len(tree.alarms) <= len(tree.every) // 4 else []
+    failed = tree.alarms if len(tree.alarms) <= len(tree.every) // ALARM_SHARE else []
     found = [tree.every[at] for at in failed[:_MOST_FAILED]]
     found += [branch for branch in tree.every if branch.record.node in answers] if answers else []
     waiting, wanted = deque(found), list[Branch]()

@@ -41,7 +41,7 @@ _PERSONS = frozenset(
 """A name inside of one of these is not the record's."""
 _TYPED = frozenset(("s", "n", "v", "stringvalue", "integervalue", "doublevalue", "timestampvalue"))
 """What stores call the value of a field of one type."""
-_NOTHING = (b"null", b'""')
+NOTHING = (b"null", b'""')
 _HOLLOW = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
 _DISTINCT, _FEW_STATES = 0.7, 10
@@ -74,8 +74,8 @@ def field(name: str, raws: Sequence[bytes], echoes: int) -> Field:
     plain = [raw[:200] for raw in raws if raw[:1] not in _CONTAINERS]
     values = Counter(plain)
     containers = len(raws) - len(plain)
-    empty = sum(values[raw] for raw in _NOTHING) + (sum(map(raws.count, _HOLLOW)) if containers else 0)
-    first = next((raw for raw in raws if raw not in _NOTHING), raws[0])
+    empty = sum(values[raw] for raw in NOTHING) + (sum(map(raws.count, _HOLLOW)) if containers else 0)
+    first = next((raw for raw in raws if raw not in NOTHING), raws[0])
     return Field(name, first, len(raws), sum(map(len, raws)), containers, empty, echoes, values)
 
 

@@ -17,6 +17,8 @@ from actors.compressor.strategies.task import Draft, Task
 _BULK = 0.6
 _SHORTEST = 2_000
 _DEEPEST = 3
+_MOST_WITHIN = 4
+"""Texts in texts; each may be tried in several rooms, so that time would grow by a power of them."""
 _SHARES = (0.9, 0.75, 0.55, 0.35)
 _BESIDE = Rung(text=300, opaque=80, scalars=40, head=2, tail=1, rows=60, members=60)
 
@@ -27,7 +29,7 @@ def embedded(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft
     Args:
         shorten: how a text of any kind is shortened.
     """
-    found = _bulk(data)
+    found = _bulk(data) if task.depth < _MOST_WITHIN else None
     if found is None:
         return None
     path, raw = found

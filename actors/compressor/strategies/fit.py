@@ -111,8 +111,10 @@ class Fit:
     def document(self, node: Node, room: int, depth: int = 0) -> str | None:
         """The JSON in a string, fitted, as a string again; `None` where there is none, or no room for it."""
         inner = node.document
-        for share in _QUOTED if inner is not None else ():
-            quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1)) if inner is not None else ""
+        if inner is None:
+            return None
+        for share in _QUOTED:
+            quoted = jsontext.quote(self.render(inner, int(room * share), depth + 1))
             if len(quoted) <= room:
                 return quoted
         return None
@@ -221,16 +223,15 @@ class Fit:
         items = node.items
         containers = any(item.raw[:1] in (b"{", b"[") and len(item.raw) > _SHORT for item in items[:4])
         room -= 2 + _MARK
-        if containers:
-            kept = max(1, min(len(items), room // (2 * _OPENED)))
-            if room < _LEAST_PART:
-                return jsontext.quote(f"…+{len(items)} items")
-            wanted = sorted({*range(kept), *(at for at, item in enumerate(items) if item in self.answers)})
-            chosen = [_part(items[at]) for at in wanted]
-            texts = self._shared(chosen, room - sum(member.least + 1 for member in chosen), depth)
-            parts = [texts[id(member)] for member in chosen]
-        else:
+        if not containers:
             return self._plain(items, room)
+        if room < _LEAST_PART:
+            return jsontext.quote(f"…+{len(items)} items")
+        kept = max(1, min(len(items), room // (2 * _OPENED)))
+        wanted = sorted({*range(kept), *(at for at, item in enumerate(items) if item in self.answers)})
+        chosen = [_part(items[at]) for at in wanted]
+        texts = self._shared(chosen, room - sum(member.least + 1 for member in chosen), depth)
+        parts = [texts[id(member)] for member in chosen]
         if len(items) > len(parts):
             parts.append(jsontext.quote(f"…+{len(items) - len(parts)} items"))
         return "[" + ",".join(parts) + "]"

@@ -30,7 +30,7 @@ def history(task: Task) -> Draft | None:
         form = "commit {}\n\n"
     else:
         found = [match for match in map(_LINE.match, task.text.split("\n")) if match is not None]
-        blocks = [match[0] for match in found]
+        blocks = [f"{match[0]}\n" for match in found]
         commits = [(match[1][:_HASH], match[2]) for match in found]
         form = "{}\n"
     if not commits:

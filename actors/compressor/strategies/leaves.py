@@ -21,7 +21,7 @@ _LARGEST = 60_000
 """Bytes of a part that is still entered."""
 _LONGEST_TAG = 60
 _MOST_TAGS = 20
-_TAGS = (("Key", "Value"), ("key", "value"), ("name", "value"), ("Name", "Value"))
+TAGS = (("Key", "Value"), ("key", "value"), ("name", "value"), ("Name", "Value"))
 _KINDS = ("type", "kind", "object")
 _EMPTY = (b"{}", b"[]")
 _CONTAINERS = (b"{", b"[")
@@ -105,7 +105,7 @@ def leaves(node: Node) -> dict[str, tuple[Path, Node]]:
     while waiting and len(found) < _MOST:
         prefix, path, outer = waiting.popleft()
         for step, name, inner in _parts(outer):
-            label, reached = f"{prefix}{name}" if prefix else name.lstrip("."), (*path, step)
+            label, reached = f"{prefix}{name}" if prefix else name.removeprefix("."), (*path, step)
             if inner.raw[:1] in _CONTAINERS:
                 if len(reached) < _DEEPEST and len(inner.raw) <= _LARGEST and inner.raw not in _EMPTY:
                     waiting.append((label, reached, inner))
@@ -149,7 +149,7 @@ def _tags(items: Sequence[Node]) -> tuple[str, str] | None:
     if not items or items[0].raw[:1] != b"{":
         return None
     first = items[0].members
-    for key, value in _TAGS:
+    for key, value in TAGS:
         if key in first and value in first:
             alike = all(
                 item.raw[:1] == b"{"

@@ -23,6 +23,8 @@ from actors.compressor.units import safe_cut
 from config.tokens import cost
 
 _MOST_MATCHES = 5
+_ENDED = (b'"', b"}", b"]")
+"""How values end that no text runs on from."""
 _SHORT = 40
 """A container up to this long costs no more than the count that would stand for it."""
 _LOUD_FLOOR = 240
@@ -125,9 +127,9 @@ class Projection:
         cut = safe_cut(text, cut, 1)
         return jsontext.quote(f"{text[:cut]}…+{len(text) - cut}" if counted else f"{text[:cut]}…")
 
-    def _asked(self, node: Node, depth: int, asked: bool) -> str:
-        """A value, its strings cut around the answer where it was chosen for that."""
-        before, self.asked = self.asked, self.asked or (asked and bool(self.query))
+    def _asked(self, node: Node, depth: int) -> str:
+        """A value that was chosen as an answer: where there is a query, its strings are cut around that."""
+        before, self.asked = self.asked, self.asked or bool(self.query)
         value = self.render(node, depth)
         self.asked = before
         return value
@@ -202,7 +204,7 @@ class Projection:
         for at in later:
             if at > before + 1:
                 parts.append(jsontext.quote(f"…+{at - before - 1} items"))
-            parts.append(self._asked(items[at], depth + 1, True))
+            parts.append(self._asked(items[at], depth + 1))
             before = at
         return ",".join(parts)
 
@@ -220,7 +222,7 @@ class Projection:
         left = len(found) - len(whole)
         columns = shown(survey, rung, noun == "members")
         names = ["key", *columns] if noun == "members" else columns
-        alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // 4 else set()
+        alarms = set(survey.alarms) if len(survey.alarms) <= len(found) // sets.ALARM_SHARE else set()
         listed = min(left, rung.rows) if names else 0
         self._count(len(whole), len(found), noun, listed, names)
         mark = f"+{left} {noun}"
@@ -252,15 +254,16 @@ class Projection:
     def _whole(self, node: Node, depth: int, cap: int, asked: bool) -> str:
         """A record with all of its fields; fitted into the cap where it is longer."""
         if asked:
-            return self._asked(node, depth, asked)
-        spent, limit = self.spent, self.limit
+            return self._asked(node, depth)
+        spent, limit, before = self.spent, self.limit, self.asked
         self.limit = min(limit, spent + cap)
         try:
             whole = self.render(node, depth)
         except TooLong:
             whole = ""
         finally:
-            self.limit = limit
+            # Where it is given up within an answer, what follows is none.
+            self.limit, self.asked = limit, before
         if whole and len(whole) <= cap:
             return whole
         self.spent = spent
@@ -378,7 +381,9 @@ class Projection:
         return self.known.matches[container]
 
     def _answers(self, nodes: Sequence[Node]) -> list[int]:
-        texts = [raw.decode() for raw in jsontext.lexemes(nodes)]
+        raws = jsontext.lexemes(nodes)
+        # Numbers side by side would be other numbers.
+        texts = [raw.decode() if raw[-1:] in _ENDED else f"{raw.decode()}," for raw in raws]
         starts, position = [], 0
         for text in texts:
             starts.append(position)

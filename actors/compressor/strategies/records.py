@@ -24,7 +24,6 @@ _ALARMS = frozenset(
     )
 )  # fmt: skip
 _LONGEST_ALARM = max(map(len, _ALARMS))
-_NOTHING = (b"null", b'""')
 _CAUSE = rb'\w*(?:error|failure)\w*\\*":(?:\\*"[^"\\]|[1-9])'
 """A member that says what went wrong or how often, in the JSON inside of a string too."""
 _ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)) + b"|" + _CAUSE)
@@ -42,7 +41,7 @@ _COMMON = 0.4
 """What fewer of the records have does not tell them apart."""
 _SHORT_KEY = 14
 _STREAM, _FEW_FAILED, _NEIGHBOURS = 0.4, 8, 6
-_ALARM_SHARE = 4
+ALARM_SHARE = 4
 """Where more than one of so many records seems to have failed, that is how they are."""
 
 
@@ -277,9 +276,9 @@ def _alarms(records: list[Record]) -> list[int]:
                 continue
             if any(alarming(node) for node in record.members.values()):
                 plain.append(place)
-            elif len(deep) <= len(records) // _ALARM_SHARE and _failed_inside(record):
+            elif len(deep) <= len(records) // ALARM_SHARE and _failed_inside(record):
                 deep.append(place)
-    return sorted([*plain, *deep]) if len(deep) <= len(records) // _ALARM_SHARE else plain
+    return sorted([*plain, *deep]) if len(deep) <= len(records) // ALARM_SHARE else plain
 
 
 def _events(records: list[Record], alarms: list[int], telling: str) -> list[int]:
@@ -332,7 +331,7 @@ def _outliers(records: list[Record], found: dict[str, Field], paths: dict[str, P
         values = {name: record.members[name].raw for name in telling & record.members.keys()}
         values |= {name: node.raw for name, path in inside if (node := record.inside(name, path)) is not None}
         counts = [rare[(name, raw[:200])] for name, raw in values.items() if (name, raw[:200]) in rare]
-        counts += [1 for name, raw in values.items() if name in seldom and raw not in _NOTHING]
+        counts += [1 for name, raw in values.items() if name in seldom and raw not in fields.NOTHING]
         if counts:
             found_at.append((min(counts), -len(counts), index))
     return sorted(index for _, _, index in sorted(found_at)[:_MOST_OUTLIERS])

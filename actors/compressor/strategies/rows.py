@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
+from actors.compressor.strategies.leaves import TAGS
 
 _BULK = 0.6
 _DEEPEST = 3
 _FEWEST, _NARROWEST, _WIDEST = 8, 2, 60
 _MOST = 1_000_000
-_PAIRS = (("field", "value"), ("name", "value"), ("key", "value"), ("Name", "Value"), ("Key", "Value"))
+_PAIRS = (("field", "value"), *TAGS)
 _CONTAINERS = (b"{", b"[")
 
 

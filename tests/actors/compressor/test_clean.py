@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
 
 import pytest
@@ -98,3 +99,8 @@ def test_a_diff_keeps_the_blank_of_its_context_lines() -> None:
 
 def test_nothing_but_escapes_is_said_to_be_dropped() -> None:
     assert cleaned("\x1b[0m" * 50) == ("", ("nothing but white space and escapes",))
+
+
+def test_what_is_too_long_to_clean_still_says_what_it_was_freed_from() -> None:
+    text = "one of very many lines\n" * 200_000
+    assert cleaned(json.dumps(text)) == (text, ("JSON string to text",))

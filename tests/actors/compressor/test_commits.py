@@ -110,3 +110,12 @@ def test_a_patch_without_names_above_it_keeps_the_new_name() -> None:
     assert detect(text) is Kind.DIFF
     out = shortened(text)
     assert all(f"+++ src/m{n}.c" in out for n in range(60))
+
+
+def test_the_last_word_of_a_subject_is_a_word() -> None:
+    lines = [f"{n * 2_654_435_761 % 2**28 + 2**27:07x} Settle account {n} before it closes" for n in range(900)]
+    lines[500] = "abc1234 Rotate the token"
+    lines[700] = "abc1235 The tokenizer is faster"
+    out = shortened("\n".join(lines) + "\n", query="token")
+    assert out.startswith("abc1234 Rotate the token\n")
+    assert "abc1235 The tokenizer is faster\n" not in out.partition(lines[0][8:])[0]

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 
-from actors.compressor.detect import Kind, delimiter, detect
+from actors.compressor.detect import Kind, delimiter, detect, look
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import shortened
 
@@ -72,3 +73,16 @@ def test_a_failure_told_in_the_middle_of_source_code_stays() -> None:
     told = 'Traceback (most recent call last):\n  File "x.py", line 3, in part\nValueError: it is not a number\n'
     out = shortened(code + told + code)
     assert "ValueError: it is not a number" in out
+
+
+def test_only_a_line_that_was_cut_off_is_left_out_of_lines_of_json() -> None:
+    lines = "\n".join(f'{{"at":{number},"did":"run"}}' for number in range(40))
+    assert look(f'{lines}\n{{"at":40,"di').wrapped == "a last line that was cut off"
+    for last in ("exit status 1", "[ERROR] it failed"):
+        assert look(f"{lines}\n{last}\n").kind is not Kind.NDJSON
+
+
+def test_all_that_a_text_was_freed_from_is_said() -> None:
+    lines = "\n".join(f'{{"at":{number},"did":"run"}}' for number in range(40))
+    seen = look(json.dumps(f'{lines}\n{{"at":40,"di'))
+    assert seen.wrapped == "JSON string to text, a last line that was cut off"

@@ -132,3 +132,11 @@ def test_a_gap_that_is_shorter_than_its_mark_is_no_gap() -> None:
     ranks = [MUST if index in (0, 2, 20) else 1 for index in range(40)]
     made = choose(units, ranks, Budget(1000, 1000), Budget(0, 0), Gaps.BLOCK)
     assert made.text.startswith("line 1\nline 2\nline 3\n[lines 4-20]\n")
+
+
+def test_blank_lines_around_a_short_unit_count_when_a_gap_is_closed() -> None:
+    units = split("\n".join("x" + "\n" * 30 if number % 2 else f"kept {number}" for number in range(60)))
+    ranks = [MUST if line.startswith("kept") else 0 for line in units.contents]
+    for gaps in (Gaps.BLOCK, Gaps.INLINE):
+        for chars in (300, 600, 900, 1200):
+            assert len(choose(units, ranks, Budget(chars, chars), Budget(0, 0), gaps).text) <= chars

@@ -154,3 +154,21 @@ def test_what_messages_share_keeps_the_values_that_are_always_the_same() -> None
     assert form == "E501 line too long (… > 79)"
     assert values == ["81", "97"]
     assert in_common(["'a' is unused", "'a' is unknown"]) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("line", "file", "place"),
+    [
+        ("lib/v2:12: error: no rule", "lib/v2", "12"),
+        ("src/solve.f90:12:5: error: bad shape", "src/solve.f90", "12:5"),
+        ("m4/check7(3,4): error TS1: odd", "m4/check7", "(3,4)"),
+        ("src/a9:[3,14] error: cannot find it", "src/a9", "[3,14]"),
+    ],
+)
+def test_a_name_that_ends_in_digits_is_whole(line: str, file: str, place: str) -> None:
+    (found,) = read([line])
+    assert (found.file, found.place) == (file, place)
+
+
+def test_an_error_of_the_compiler_itself_is_an_error() -> None:
+    assert read(["a.c:1:2: internal compiler error: Segmentation fault"])[0].severity == ERROR

@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from actors.compressor import jsontext
+from actors.compressor.budget import Budget
+from actors.compressor.detect import Kind
 from actors.compressor.jsontext import Node
+from actors.compressor.messages import Policy
+from actors.compressor.strategies.embedded import embedded
 from actors.compressor.strategies.fit import Fit
+from actors.compressor.strategies.known import Known
+from actors.compressor.strategies.projection import Projection
+from actors.compressor.strategies.rungs import PRUNING
 from actors.compressor.strategies.series import far
+from actors.compressor.strategies.task import Draft, Task
 from tests.actors.compressor.texts import WORDS, shortened, without_note
 
 
@@ -186,3 +195,33 @@ def test_more_room_never_names_less() -> None:
 def test_deep_nesting_ends_in_a_count() -> None:
     deep = '{"a":' * 120 + '"' + "x" * 90_000 + '"' + "}" * 120
     assert jsontext.parse(without_note(shortened(deep))) is not None
+
+
+def test_a_number_that_is_asked_for_is_not_found_in_two_others() -> None:
+    numbers = Node(json.dumps([*range(110, 510)], separators=(",", ":")).encode())
+    out = Projection(PRUNING[0], "331", Known(), 1e9).render(numbers)
+    assert [item for item in json.loads(out) if isinstance(item, int)] == [110, 111, 331, 509]
+
+
+def test_an_answer_in_a_record_that_is_given_up_leaves_the_others_as_they_are() -> None:
+    lines = [f"{'plain words ' * 9}{at}" for at in range(60)]
+    lines[30] = "needle " + "x y " * 900
+    records = [{"name": f"thing {at}", "lines": lines if at == 0 else ["z"]} for at in range(30)]
+    projection = Projection(replace(PRUNING[0], cap=900), "needle", Known(), 1e9)
+    projection.render(Node(json.dumps({"all": records[:3]}, separators=(",", ":")).encode()))
+    assert not projection.asked
+
+
+def test_texts_in_texts_are_shortened_in_place_down_to_some_depth_only() -> None:
+    text = "words of a long text " * 400
+    data = json.dumps({"content": text}, separators=(",", ":")).encode()
+    room = Budget(3_000, 900)
+    task = Task(data.decode(), data.decode(), Kind.JSON, room, room, "", Policy(), "key", document=data)
+
+    def short(within: Task) -> Draft:
+        return Draft(within.text[:900])
+
+    made = embedded(task, data, short)
+    assert made is not None
+    assert json.loads(made.text) == {"content": text[:900]}
+    assert embedded(replace(task, depth=20), data, short) is None

@@ -200,6 +200,11 @@ def test_leaves_are_found_again_by_their_paths() -> None:
         )
 
 
+def test_a_name_that_begins_with_a_dot_keeps_it() -> None:
+    found = leaves(Node(b'{".npmrc":{"registry":1},"npmrc":{"registry":2}}'))
+    assert {name: leaf.raw for name, (_, leaf) in found.items()} == {".npmrc.registry": b"1", "npmrc.registry": b"2"}
+
+
 def test_records_among_which_is_a_plain_value_are_still_records() -> None:
     items: list[object] = [issue(number) for number in range(40)]
     items[3], items[30] = True, "none"

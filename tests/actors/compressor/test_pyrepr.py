@@ -66,3 +66,13 @@ def test_a_string_of_json_is_what_it_holds() -> None:
     assert all(f"## Heading {at}\n" in out or f"## Heading {at} …" in out for at in range(60))
     nested = shortened(json.dumps(json.dumps([{"title": f"record {at}", "body": "word " * 90} for at in range(80)])))
     assert "record 79" in nested
+
+
+@pytest.mark.parametrize("zone", ["UTC", "datetime.timezone.utc", "tzutc()"])
+def test_a_time_in_utc_says_so(zone: str) -> None:
+    printed = f"[{{'at': datetime.datetime(2026, 11, 3, 7, 5, tzinfo={zone})}}]"
+    assert as_json(printed) == '[{"at": "2026-11-03T07:05+00:00"}]'
+
+
+def test_a_time_keeps_its_zone() -> None:
+    assert look("[{'at': datetime.datetime(2026, 11, 3, 7, 5, tzinfo=tzlocal())}]").kind is not Kind.JSON

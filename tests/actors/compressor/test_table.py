@@ -84,3 +84,10 @@ def test_the_largest_of_many_small_measures_stand_out() -> None:
     grid = read(lines)
     assert grid is not None
     assert {99, 199} <= set(odd(grid))
+
+
+@pytest.mark.parametrize("cell", ['"' + "x" * 200_000, "a\rb"])
+def test_cells_that_no_reader_takes_are_no_table(cell: str) -> None:
+    rows = [f"{at},name {at},{at * 3},{at % 7}" for at in range(100)]
+    rows[60] = f"60,{cell},180,4"
+    assert read(["id,name,size,state", *rows]) is None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,16 +20,8 @@ from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.message import Blob
 from config.place import Place
-from tests.eventually import PATIENCE_SECONDS
+from tests.eventually import until
 from tests.fixtures.scripted_ltm import ScriptedLtm
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Returns once the awaited condition is true; fails the test after a while."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not await condition():
-        assert time.monotonic() < end, f"not within {PATIENCE_SECONDS} s: {condition}"
-        await asyncio.sleep(0.02)
 
 
 def note(place: Place, name: str, text: str) -> None:

@@ -34,9 +34,8 @@ from tests.actors.surfacer.conftest import (
     note,
     running,
     surface,
-    until,
 )
-from tests.eventually import eventually
+from tests.eventually import eventually, until
 from tests.fixtures.scripted_ltm import ScriptedLtm, memory_id
 
 

@@ -19,9 +19,8 @@ from tests.actors.surfacer.conftest import (
     is_ready,
     running,
     surface,
-    until,
 )
-from tests.eventually import eventually
+from tests.eventually import eventually, until
 from tests.fixtures.scripted_ltm import ScriptedLtm
 
 

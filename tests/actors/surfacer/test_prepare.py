@@ -12,8 +12,8 @@ from actors.surfacer.messages import GetSurfacerHealth, Prepare, Surface, Surfac
 from bus.client import Bus
 from bus.message import Blob
 from config.place import Place
-from tests.actors.surfacer.conftest import configure, running, surface, until
-from tests.eventually import eventually
+from tests.actors.surfacer.conftest import configure, running, surface
+from tests.eventually import eventually, until
 from tests.fixtures.scripted_ltm import ScriptedLtm
 
 AUTH = {"path": "src/auth/handler.py"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 
 import pytest
 
 from actors.upstream import http_peer
 from actors.upstream.messages import UpstreamDied, UpstreamInvalid
-from tests.actors.upstream.test_http import until_state
 from tests.actors.upstream.test_pool import Pool, pool, running  # noqa: F401
 from tests.eventually import eventually
 from tests.fixtures.raw_http import Exchange, raw_http
@@ -188,6 +188,44 @@ async def test_a_server_that_wants_to_be_left_alone_is_not_connected_to_meanwhil
             assert "left alone for 120 s" in (await pool.state("one")).error
 
 
+async def test_a_server_that_wants_to_be_left_alone_is_so_for_the_whole_time(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However the waits of others are spread."""
+    monkeypatch.setattr(random, "uniform", lambda low, _high: low)
+    loop = asyncio.get_running_loop()
+    asked: list[float] = []
+
+    async def busy(exchange: Exchange) -> None:
+        asked.append(loop.time())
+        await exchange.answer(503, retry_after="1")
+
+    async with raw_http(initialize=busy) as server:
+        pool.configure(raw=server.entry(reconnect_delay_seconds=0.01, max_reconnect_delay_seconds=0.01))
+        async with running(pool):
+            await eventually(lambda: len(asked) >= 2)
+            assert asked[1] - asked[0] >= 1.0
+
+
+async def test_a_stream_that_the_server_ends_after_a_while_is_opened_for_ever(
+    pool: Pool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also when it wants a longer pause than the stream lasted."""
+    monkeypatch.setattr(http_peer, "RETRY_SECONDS", 0.02)
+
+    async def lasts(exchange: Exchange) -> None:
+        await exchange.stream()
+        await exchange.send(b"retry: 200\nid: 1\ndata:\n\n")
+        await asyncio.sleep(0.1)
+
+    async with raw_http(GET=lasts) as server:
+        pool.configure(raw=server.entry())
+        async with running(pool):
+            await eventually(lambda: server.count("GET") > http_peer.MAX_REOPENS + 2)
+
+
 async def test_a_resumed_stream_that_is_none_is_said_to_be(pool: Pool) -> None:  # noqa: F811
     async def write(exchange: Exchange) -> None:
         await exchange.stream()
@@ -228,6 +266,23 @@ async def test_a_session_that_is_refused_in_words_is_begun_anew(pool: Pool) -> N
             forgot = True
             assert await pool.text("raw", "read") == "read"
             assert server.count("initialize") == 2
+
+
+async def test_arguments_named_after_sessions_may_be_refused(pool: Pool) -> None:  # noqa: F811
+    """It is the call that is wrong, and the server's words are for whoever made it."""
+
+    async def read(exchange: Exchange) -> None:
+        error = {"code": -32602, "message": "Invalid params: session_id is required"}
+        body = json.dumps({"jsonrpc": "2.0", "id": exchange.frame["id"], "error": error}).encode()
+        await exchange.answer(400, body, content_type="application/json")
+
+    async with raw_http(read=read) as server:
+        pool.configure(raw=server.entry())
+        async with running(pool):
+            await pool.until("raw__read")
+            error = (await pool.call("raw", "read")).error
+            assert error is not None and "session_id is required" in json.loads(error.data)["message"]
+            assert server.count("initialize") == 1
 
 
 async def test_answers_in_a_batch(pool: Pool) -> None:  # noqa: F811
@@ -320,35 +375,3 @@ async def test_a_status_is_told_when_its_body_never_ends(
             await pool.until("raw__read")
             with pytest.raises(UpstreamInvalid, match="HTTP 500"):
                 await pool.call("raw", "read")
-
-
-@pytest.mark.parametrize("proxy", ["socks5://me:hunter2@127.0.0.1:9", "ftp://me:hunter2@127.0.0.1", "http://[::1"])
-async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(
-    pool: Pool,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    proxy: str,
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", proxy)
-    monkeypatch.setenv("http_proxy", proxy)
-    pool.configure(raw={"prefix": "raw", "transport": "streamable_http", "url": "http://mcp.example/mcp"})
-    async with running(pool):
-        state = await until_state(pool, "raw", "failed")
-        assert "the proxy of the environment cannot be used" in state.error
-        assert "hunter2" not in state.error
-
-
-async def test_a_proxy_that_refuses_is_named_as_what_refuses(
-    pool: Pool,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def connect(exchange: Exchange) -> None:
-        await exchange.answer(407)
-
-    async with raw_http(CONNECT=connect) as server:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@127.0.0.1:{server.port}")
-        monkeypatch.setenv("https_proxy", f"http://me:hunter2@127.0.0.1:{server.port}")
-        pool.configure(raw={"prefix": "raw", "transport": "streamable_http", "url": "https://mcp.example/mcp"})
-        async with running(pool):
-            state = await until_state(pool, "raw", "failed")
-            assert "the proxy on the way to https://mcp.example refused (407" in state.error
-            assert "hunter2" not in state.error
