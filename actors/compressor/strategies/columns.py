@@ -79,6 +79,11 @@ def field(name: str, raws: Sequence[bytes], echoes: int) -> Field:
     return Field(name, first, len(raws), sum(map(len, raws)), containers, empty, echoes, values)
 
 
+def quotes_json(found: Field) -> bool:
+    """Whether the values are JSON in strings, which counts as what it holds."""
+    return found.first[:3] == b'"{\\'
+
+
 def place(name: str) -> int:
     """Titles before numbers before other fields that identify."""
     name = _last(name)
@@ -142,7 +147,7 @@ def score(found: Field) -> int:
     """How much a field tells a reader; 0 leaves it out."""
     name = _last(found.name)
     mean = found.length / found.present
-    if found.containers > 0.5 * found.present:
+    if found.containers > 0.5 * found.present or quotes_json(found):
         return 0
     text = found.first[:1] == b'"'
     if text and (found.first[1:9].startswith((b"http://", b"https:/")) or name.endswith("url")):

@@ -24,7 +24,7 @@ _ALARMS = frozenset(
     )
 )  # fmt: skip
 _LONGEST_ALARM = max(map(len, _ALARMS))
-_CAUSE = rb'\w*(?:error|failure)\w*\\*":(?:\\*"[^"\\]|[1-9])'
+_CAUSE = rb'\w*(?:error|failure)\w*\\*": ?(?:\\*"[^"\\]|[1-9])'
 """A member that says what went wrong or how often, in the JSON inside of a string too."""
 _ALARM = re2.compile(b"(?i)" + b"|".join(sorted(_ALARMS)) + b"|" + _CAUSE)
 _CAUSES = re2.compile(b"(?i)" + _CAUSE)
@@ -129,7 +129,7 @@ def survey(records: list[Record]) -> Survey:
         scores[name] = points if own.present - own.empty >= _COMMON * total else min(points, PLAIN)
     paths: dict[str, Path] = {}
     odd = {name: own for name, own in found.items() if not own.containers}
-    if any(own.containers for own in found.values()) or any(own.first[:3] == b'"{\\' for own in found.values()):
+    if any(own.containers for own in found.values()) or any(fields.quotes_json(own) for own in found.values()):
         inner = _inner(sample)
         entitled = any(fields.entitles(own) for own in found.values())
         for name, points in _telling(inner.found, inner.total, [*found.values()]):
@@ -213,7 +213,7 @@ def _telling(inner: dict[str, Field], total: int, outer: list[Field]) -> list[tu
     scored = [(name, points) for name, own in inner.items() if (points := fields.inner_score(own, total))]
     scored.sort(key=lambda pair: (-pair[1], *_order(pair[0])))
     kept: list[tuple[str, int]] = []
-    known = [own for own in outer if not own.containers]
+    known = [own for own in outer if not own.containers and not fields.quotes_json(own)]
     texts = 0
     for name, points in scored:
         own = inner[name]

@@ -139,10 +139,23 @@ def test_the_one_record_whose_nested_state_is_odd_is_shown(
     assert said in shortened(json.dumps({"items": [record(number) for number in range(26)]}, indent=2))
 
 
-def test_the_error_in_the_json_of_a_string_is_shown() -> None:
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+def test_names_in_the_json_of_strings_are_listed(separators: tuple[str, str] | None) -> None:
+    def event(at: int) -> str:
+        return json.dumps(
+            {"user": {"type": "role", "name": f"person {at}"}, "detail": "word " * 20}, separators=separators
+        )
+
+    out = shortened(json.dumps([{"id": key(at, 32), "event": event(at)} for at in range(100)]))
+    assert len(out) < 8_000
+    assert all(f"person {at}" in out for at in range(100))
+
+
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+def test_the_error_in_the_json_of_a_string_is_shown(separators: tuple[str, str] | None) -> None:
     items = [audit(number) for number in range(120)]
     event = {**json.loads(str(items[71]["Event"])), "errorCode": "Refused", "errorMessage": "no member may do that"}
-    items[71]["Event"] = json.dumps(event, separators=(",", ":"))
+    items[71]["Event"] = json.dumps(event, separators=separators)
     out = shortened(json.dumps({"Events": items}))
     assert "no member may do that" in out
 
