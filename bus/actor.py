@@ -88,14 +88,14 @@ class Context:
 
     __slots__ = ("_actor", "_deadline", "_identity", "_number", "sender", "trace_id")
 
-    def __init__(self, actor: Actor, identity: bytes, header: dict[str, Any]) -> None:
+    def __init__(self, actor: Actor, work: _Work) -> None:
         self._actor = actor
-        self._identity = identity
-        self._number: int = header[envelope.ID]
-        self.trace_id: str = header.get(envelope.TRACE, "")
-        self.sender: str = header.get(envelope.SENDER, "")
-        left = header.get(envelope.DEADLINE_MS)
-        self._deadline = None if left is None else time.monotonic() + left / 1000
+        self._identity = work.identity
+        self._number: int = work.header[envelope.ID]
+        self.trace_id: str = work.header.get(envelope.TRACE, "")
+        self.sender: str = work.header.get(envelope.SENDER, "")
+        left = work.header.get(envelope.DEADLINE_MS)
+        self._deadline = None if left is None else work.arrived + left / 1000
 
     def remaining(self) -> float | None:
         """Seconds until the caller's deadline; `None` for a watch."""
@@ -109,9 +109,10 @@ class Context:
 class _Work:
     """A message that is waiting or being worked on."""
 
-    __slots__ = ("expired", "frames", "header", "identity", "kind", "task", "timer")
+    __slots__ = ("arrived", "expired", "frames", "header", "identity", "kind", "task", "timer")
 
     def __init__(self, identity: bytes, kind: int, header: dict[str, Any], frames: list[bytes]) -> None:
+        self.arrived = time.monotonic()  # a message's time runs while it waits
         self.identity = identity
         self.kind = kind
         self.header = header
@@ -292,14 +293,9 @@ class Actor:
             self._begin(work)  # an actor that is busy or starting must still be able to say so
         elif self._draining:
             self._send_error(work, Stopping(f"{self.name} is stopping"))
-        elif work.kind == envelope.WATCH:
-            if len(self._watches) >= MAX_WATCHES:
-                self._refuse(work)
-            elif self._ready:
-                self._begin(work)
-            else:
-                self._waiting.append(work)
-        elif self._ready and len(self._running) < self._concurrency:
+        elif work.kind == envelope.WATCH and len(self._watches) >= MAX_WATCHES:
+            self._refuse(work)
+        elif self._ready and (work.kind == envelope.WATCH or len(self._running) < self._concurrency):
             self._begin(work)
         elif len(self._waiting) < self._mailbox:
             self._waiting.append(work)
@@ -311,6 +307,8 @@ class Actor:
         self._send_error(work, Busy(f"the mailbox of {self.name} is full ({self._mailbox} waiting); try again"))
 
     def _start_waiting(self) -> None:
+        if not self._ready:
+            return  # a question for the status has been answered during `setup`
         while self._waiting and len(self._running) < self._concurrency:
             self._begin(self._waiting.popleft())
         if not self._running and not self._waiting:
@@ -319,7 +317,7 @@ class Actor:
     def _begin(self, work: _Work) -> None:
         key = (work.identity, work.header[envelope.ID])
         watch = work.kind == envelope.WATCH
-        context = Context(self, work.identity, work.header)
+        context = Context(self, work)
         table = self._streams if watch else self._handlers
         entry = table.get(work.header.get(envelope.OPERATION, ""))
         loop = asyncio.get_running_loop()

@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bus import envelope
+from bus.actor import Context, handles
 from bus.client import Bus
 from bus.endpoint import Runtime
 from bus.errors import Busy, DeadlineExceeded, HandlerFailed, InvalidMessage, Refused, Stopping, UnknownOperation
 from bus.message import Blob
 from bus.status import GetStatus
 from config.place import Place
-from tests.bus.actors_under_test import Count, Echo, Fail, Note, Probe, Sleep, Step, Steps, Unheard
+from tests.bus.actors_under_test import Count, Echo, Echoed, Fail, Note, Probe, Sleep, Step, Steps, Unheard
 from tests.eventually import eventually
 
 
@@ -163,6 +164,59 @@ async def test_a_stopping_actor_says_that_nothing_has_begun(any_place: Place) ->
     assert (await last).text == "slept"
     await stopping
     client.close()
+
+
+class SlowToStart(Probe):
+    """Does not handle anything before its `setup` has been let go on."""
+
+    def __init__(self, place: object) -> None:
+        super().__init__(place)
+        self.go_on = asyncio.Event()
+        self.is_set_up = False
+
+    async def setup(self) -> None:
+        await self.go_on.wait()
+        self.is_set_up = True
+
+    @handles(Echo)
+    async def echo(self, request: Echo, context: Context) -> Echoed:
+        return Echoed(text=f"{request.text}, set up: {self.is_set_up}, left: {context.remaining()}")
+
+
+async def test_what_is_asked_of_an_actor_that_starts_waits_until_it_is_set_up(any_place: Place) -> None:
+    actor = SlowToStart(any_place)
+    starting = asyncio.ensure_future(actor.start())
+    await asyncio.sleep(0)
+    client = Bus(Runtime(any_place.runtime), "test")
+    asked = asyncio.ensure_future(client.ask(Echo(text="early"), timeout=60))
+    watched = asyncio.ensure_future(anext(aiter(client.watch(Count(up_to=1)))))
+    await eventually(lambda: len(actor._waiting) == 2)
+    # That the status is told meanwhile, and has been told, lets nothing begin.
+    for _ in range(2):
+        status = await client.ask(GetStatus(), timeout=5, actor="probe")
+        assert (status.waiting, status.running) == (2, 0)
+    assert not asked.done()
+    actor.go_on.set()
+    assert (await asked).text.startswith("early, set up: True")
+    assert (await watched).text == "0"
+    await starting
+    client.close()
+    await actor.stop()
+
+
+async def test_the_time_of_a_message_runs_while_it_waits(any_place: Place) -> None:
+    actor = SlowToStart(any_place)
+    starting = asyncio.ensure_future(actor.start())
+    await asyncio.sleep(0)
+    client = Bus(Runtime(any_place.runtime), "test")
+    asked = asyncio.ensure_future(client.ask(Echo(text="early"), timeout=60))
+    await eventually(lambda: len(actor._waiting) == 1)
+    actor._waiting[0].arrived -= 45
+    actor.go_on.set()
+    assert float((await asked).text.rpartition(" ")[2]) <= 15
+    await starting
+    client.close()
+    await actor.stop()
 
 
 async def test_many_asks_in_flight_get_their_own_answers(any_place: Place) -> None:
