@@ -59,7 +59,7 @@ _LONGEST_LINE = 240
 _SCRIPTS = _classes(*((letter, members) for letter, members, _ in _BEYOND))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SAMPLED_FROM = 64_000
-_SAMPLES, _SAMPLE = 64, 512
+_SAMPLES, _SAMPLE = 64, 256
 
 
 def cost(text: str) -> float:
@@ -77,12 +77,18 @@ def cost(text: str) -> float:
         # Lone surrogates cost what is delivered in their place.
         data = _SURROGATES.sub("\ufffd", text).encode()
     # Lines of one form cost the same, and texts of many lines have few forms.
-    return _cost(data.translate(_CLASSES)) if len(data) <= _LONGEST_LINE and text.isascii() else _costs(data)
+    return _of_form(data.translate(_CLASSES)) if len(data) <= _LONGEST_LINE and text.isascii() else _of_text(data)
 
 
 @lru_cache(maxsize=2_048)
-def _cost(form: bytes) -> float:
+def _of_form(form: bytes) -> float:
     return _costs(form)
+
+
+@lru_cache(maxsize=4)
+def _of_text(data: bytes) -> float:
+    """What is delivered is asked for by each step on its way."""
+    return _costs(data)
 
 
 def _costs(data: bytes) -> float:

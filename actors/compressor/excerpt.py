@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress
 
 from actors.compressor.budget import Budget
 from actors.compressor.units import Units
@@ -52,12 +53,12 @@ def choose(
         ranks: how much each unit matters; from `SALIENT` up they may use the whole budget, below it only `soft`.
         least: units below this rank are never taken.
     """
-    gap_chars, gap_tokens = _gap_cost(units, gaps)
+    gap_chars, gap_tokens = gap_cost(units, gaps)
     chosen = bytearray(len(units) + 2)  # shifted by one, so that neighbours of the ends need no test
     chars, tokens = float(gap_chars), gap_tokens
     for index in _order(ranks, least):
         limit = budget if ranks[index] >= SALIENT else soft
-        text = units.overrides.get(index) or units.contents[index]
+        text = units.delivered(index)
         new_gaps = 1 - chosen[index] - chosen[index + 2]
         blanks = _blanks(units, index, chosen) if new_gaps < 1 else 0
         next_chars = chars + len(text) + 1 + blanks + gap_chars * new_gaps
@@ -67,7 +68,7 @@ def choose(
         chosen[index + 1] = 1
         chars, tokens = next_chars, next_tokens
     _close(units, chosen, gap_chars, gap_tokens)
-    return _render(units, [index for index, kept in enumerate(chosen[1:-1]) if kept], gaps)
+    return _render(units, [*compress(range(len(units)), chosen[1:-1])], gaps)
 
 
 def _close(units: Units, chosen: bytearray, gap_chars: int, gap_tokens: float) -> None:
@@ -113,7 +114,8 @@ def spread(indices: Sequence[int]) -> Iterator[int]:
             yield indices[at]
 
 
-def _gap_cost(units: Units, gaps: Gaps) -> tuple[int, float]:
+def gap_cost(units: Units, gaps: Gaps) -> tuple[int, float]:
+    """Code points and tokens of the longest mark of a gap."""
     n = units.total_lines
     mark = {Gaps.BLOCK: f"[lines {n}-{n}]\n", Gaps.INLINE: f" …+{n}", Gaps.SILENT: ""}[gaps]
     return len(mark), cost(mark)

@@ -34,7 +34,7 @@ _CUE = re.compile(
 )
 """A word with a colon behind it, or in brackets."""
 _MOST_CUES = 40
-_LONGEST_SECTION = 120
+_SECTION = re.compile(r"\[\[?[^\[\]]{1,120}\]?\]")
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text"
     r"|operationid)[\"']?\s*[:=]\s*\S",
@@ -82,12 +82,14 @@ def settings(units: Units) -> list[int]:
     if "\t" in units.text:
         depths = [_columns(line, spaces) for line, spaces in zip(lines, depths, strict=True)]
     times = Counter(bare)
-    sections = {index: words.count(".") for index, words in enumerate(bare) if words[:1] == "[" and _is_section(words)}
+    firsts = [words[:1] for words in bare]
+    sections = {at: bare[at].count(".") for at, first in enumerate(firsts) if first == "[" and _is_section(bare[at])}
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = _apart(units)
-    for index, (words, depth, opening, alone) in enumerate(zip(bare, depths, deeper, apart, strict=False)):
-        first = words[:1]
+    for index, (first, words, depth, opening, alone) in enumerate(
+        zip(firsts, bare, depths, deeper, apart, strict=False)
+    ):
         if index in sections:
             found[index] = SALIENT + 1 if sections[index] <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
@@ -96,7 +98,7 @@ def settings(units: Units) -> list[int]:
             index
             and found[index - 1] == SALIENT
             and depth == depths[index - 1]
-            and bare[index - 1][:1] in _COMMENTS
+            and firsts[index - 1] in _COMMENTS
             and _COMMENT.match(bare[index - 1])
         ):
             found[index] = USEFUL  # the comment above has named it
@@ -117,20 +119,13 @@ def settings(units: Units) -> list[int]:
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
     _headings(units, found)
-    _said_in_comments(bare, found, {*told})
+    _said_in_comments(bare, firsts, found, {*told})
     return ranks.ends(found, 2, 2)
 
 
 def _is_section(words: str) -> bool:
     """Whether words are a name in one or two pairs of brackets."""
-    name = words[1:-1].removeprefix("[").removesuffix("]")
-    return (
-        words[:1] == "["
-        and words[-1:] == "]"
-        and 0 < len(name) <= _LONGEST_SECTION
-        and "[" not in name
-        and "]" not in name
-    )
+    return _SECTION.fullmatch(words) is not None
 
 
 def _columns(line: str, spaces: int) -> int:
@@ -138,9 +133,11 @@ def _columns(line: str, spaces: int) -> int:
     return len(line[:spaces].expandtabs()) if "\t" in line[:spaces] else spaces
 
 
-def _said_in_comments(lines: list[str], found: list[int], told: set[int]) -> None:
+def _said_in_comments(lines: list[str], firsts: list[str], found: list[int], told: set[int]) -> None:
     """In settings that are mostly comments, what is set matters, and comments only fill."""
-    comments = [line[:1] in _COMMENTS and _COMMENT.match(line) is not None for line in lines]
+    comments = [
+        first in _COMMENTS and _COMMENT.match(line) is not None for first, line in zip(firsts, lines, strict=True)
+    ]
     if not _MOSTLY_COMMENTS * len(lines) <= sum(comments) < len(lines):
         return
     for index, comment in enumerate(comments):
@@ -207,6 +204,8 @@ def underlined(units: Units) -> dict[int, int]:
     """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
     levels: dict[str, int] = {}
     found: dict[int, int] = {}
+    if not any(rule in units.text for rule in _RULES):
+        return found
     for index in [at for at, line in enumerate(units.contents) if line[:1] in _RULED and line.startswith(_RULES)]:
         rule = units.contents[index]
         if not index or set(rule) != {rule[0]}:

@@ -44,6 +44,7 @@ _FAR = 6.0
 """Standard deviations from the mean beyond which a measure stands out."""
 _MOST_FAR = 3
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+_SECONDS = {f"{second:02}": second for second in range(61)}
 _FEWEST_STAMPED = 50
 _JUMP = 30.0
 """How many times longer than nearly all others a silence is that stands out."""
@@ -137,13 +138,18 @@ def _fresh(written: list[str], counts: Counter[str], ranks: list[int]) -> None:
 
 
 def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:
-    """Lines whose last measure is far above those of the other lines of the same statement."""
+    """Lines whose last measure, at their end or before their last word, is far above those of the other lines of the
+    same statement."""
+    frequent = {statement for statement, count in counts.items() if count >= _FEWEST_MEASURED}
+    known: dict[str, float | None] = {}  # the measure of a word; few of them are said once only
     measured: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for index, statement in enumerate(written):
-        if counts[statement] >= _FEWEST_MEASURED:
-            value = _measure(units.contents[index])
-            if value is not None:
-                measured[statement].append((value, index))
+        if statement in frequent:
+            for word in units.contents[index][-_MEASURED:].rsplit(None, 2)[:-3:-1]:
+                value = known[word] if word in known else known.setdefault(word, _measure(word))
+                if value is not None:
+                    measured[statement].append((value, index))
+                    break
     far: list[int] = []
     for values in measured.values():
         numbers = [value for value, _ in values]
@@ -154,13 +160,11 @@ def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:
     return far
 
 
-def _measure(line: str) -> float | None:
-    """The last number of a line that stands at its end, or before its last word: in seconds or bytes if it says so."""
-    for word in reversed(line[-_MEASURED:].rsplit(None, 2)[-2:]):
-        bare = word.rpartition("=")[2]
-        if bare[:1].isdigit() and (found := _MEASURE.fullmatch(bare)):
-            return float(found[1]) * _SCALES.get(found[2] or "", 1.0)
-    return None
+def _measure(word: str) -> float | None:
+    """The number that a word is or that it sets a name to: in seconds or bytes if it says so."""
+    bare = word.rpartition("=")[2]
+    found = _MEASURE.fullmatch(bare) if bare[:1].isdigit() else None
+    return float(found[1]) * _SCALES.get(found[2] or "", 1.0) if found else None
 
 
 def _silences(units: Units) -> list[int]:
@@ -171,22 +175,29 @@ def _silences(units: Units) -> list[int]:
     # Most lines of a log have their time in the same place.
     at = first.start()
     dated = at > 2 and first.string[at - 3 : at - 1].isdecimal()
-    minutes: dict[str, int] = {}
+    minutes: dict[str, int | None] = {}
     clocks: list[int] = []
     places: list[int] = []
+    before = at - 3 if dated else at
     for index, line in enumerate(units.contents):
-        minute = line[max(0, at - 3) : at + 5]
-        try:
-            if minute not in minutes:
-                hours = 24 * int(line[at - 3 : at - 1]) if dated else 0
-                minutes[minute] = 3_600 * (hours + int(line[at : at + 2])) + 60 * int(line[at + 3 : at + 5])
-            clocks.append(minutes[minute] + int(line[at + 6 : at + 8]))
+        stamp = line[before : at + 5]
+        minute = minutes[stamp] if stamp in minutes else minutes.setdefault(stamp, _minute(stamp))
+        second = _SECONDS.get(line[at + 6 : at + 8])
+        if minute is not None and second is not None:
+            clocks.append(minute + second)
             places.append(index)
-        except ValueError:
-            continue
     if len(clocks) < max(_FEWEST_STAMPED, len(units) // 2):
         return []
     silences = map(sub, islice(clocks, 1, None), clocks)
     gaps = nlargest(_MOST_JUMPS + 1, zip(silences, places, islice(places, 1, None), strict=False))
     usual = max(1, gaps[-1][0])
     return [at for gap, *around in gaps[:_MOST_JUMPS] if gap > _JUMP * usual for at in around]
+
+
+def _minute(stamp: str) -> int | None:
+    """`hh:mm`, with the day of the month before it or without, in seconds."""
+    try:
+        days = int(stamp[:-6]) if len(stamp) > 5 else 0
+        return 86_400 * days + 3_600 * int(stamp[-5:-3]) + 60 * int(stamp[-2:])
+    except ValueError:
+        return None

@@ -47,9 +47,13 @@ class Units:
     def __len__(self) -> int:
         return len(self.starts)
 
+    def delivered(self, index: int) -> str:
+        """The words of a unit as they would be delivered."""
+        return self.overrides.get(index) or self.contents[index]
+
     def length(self, index: int) -> int:
         """Code points of a unit as it would be delivered."""
-        return len(self.overrides.get(index) or self.contents[index])
+        return len(self.delivered(index))
 
     def size(self, indices: Collection[int]) -> int:
         """Code points of some units as they would be delivered."""

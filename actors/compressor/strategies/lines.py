@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import islice
+from operator import sub
 
 from actors.compressor import labelled, outline, ranks
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
-from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose
+from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose, gap_cost
 from actors.compressor.grid import odd, read
 from actors.compressor.ranks_code import code, narrow
 from actors.compressor.ranks_diff import diff
@@ -19,6 +22,7 @@ from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE, thin
 from actors.compressor.trouble import outright
 from actors.compressor.units import Units, fence_around, merge_fences, split
+from config.tokens import cost
 
 _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
     Kind.LOG: (log, Gaps.BLOCK),
@@ -71,7 +75,7 @@ def truncate(task: Task) -> Draft:
     if gaps is Gaps.BLOCK:
         return _draft(task, choose(units, ranked, budget, soft, gaps), gaps, counts)
     salient = [index for index, rank in enumerate(ranked) if rank >= SALIENT]
-    if units.size(salient) <= budget.chars:
+    if _may_fit(units, salient, budget, gaps):
         excerpt = choose(units, ranked, budget, soft, gaps)
         if excerpt.kept >= len({units.lines[index] for index in salient}):
             return _draft(task, excerpt, gaps, counts)
@@ -79,6 +83,18 @@ def truncate(task: Task) -> Draft:
         units.overrides |= narrow(units, [index for index in salient if ranked[index] < ASKED - 1], budget)
     # Marks in place must not cost lines that matter; nothing else then, so that room for marks never means less.
     return _draft(task, choose(units, ranked, budget, soft, Gaps.SILENT, SALIENT), Gaps.SILENT, counts)
+
+
+def _may_fit(units: Units, wanted: list[int], budget: Budget, gaps: Gaps) -> bool:
+    """Whether units and the marks between them can be within the budget: less than `choose` would count for them."""
+    size = units.size(wanted)
+    if size > budget.chars:
+        return False
+    runs = 1 + sum(map((1).__lt__, map(sub, islice(wanted, 1, None), wanted)))
+    chars, tokens = gap_cost(units, gaps)
+    if size + chars * runs > budget.chars:
+        return False
+    return cost("\n".join([units.delivered(index) for index in wanted])) + tokens * runs <= budget.tokens
 
 
 def _odd_rows(units: Units) -> list[int]:
