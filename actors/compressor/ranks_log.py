@@ -25,6 +25,8 @@ _SECTION = re.compile(
 _MOST_SECTIONS = 0.15
 _MOST_ALIKE = 3
 """Lines of one statement with a word of trouble that matter as much as the first."""
+_FEW_SEVERE = 12
+"""Lines of severe trouble that all matter as much, of whatever statement."""
 _ORDINARY = 0.3
 """Share of all lines from which on a statement is no trouble but what the program does."""
 _FIRST_RARE = 40
@@ -82,6 +84,7 @@ def log(source: Units) -> list[int]:
 def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> None:
     """Ranks the lines of trouble; the hundredth of one statement says less than the first of another."""
     severe = Counter(written[index] for index, rank in found.items() if rank >= SALIENT)
+    most = _MOST_ALIKE if severe.total() > _FEW_SEVERE else _FEW_SEVERE
     seen: Counter[str] = Counter()
     mild: Counter[str] = Counter()
     for index, rank in found.items():
@@ -92,7 +95,7 @@ def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> Non
                 ranks[index] = rank
             continue
         seen[statement] += 1
-        if seen[statement] <= _MOST_ALIKE or seen[statement] == severe[statement]:
+        if seen[statement] <= most or seen[statement] == severe[statement]:
             ranks[index] = rank
         elif severe[statement] < _ORDINARY * len(written):
             ranks[index] = SALIENT

@@ -5,7 +5,9 @@ Everything is found by literal search, so the time grows with the text only as f
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import AnyStr
 
 import re2
@@ -21,6 +23,8 @@ _AROUND = 700
 """Code points kept on each side of a hit."""
 _MOST_HITS = 60
 """Of one word of the query, spread over the text."""
+_SAID = re2.compile(rb"ERROR|FATAL|CRITICAL|SEVERE|PANIC|Traceback \(most|Exception in |panic: |BUILD FAILED")
+"""In the text as it is: levels and reports are written so, and sentences are not."""
 _TROUBLE = tuple(
     re2.compile(words)
     for words in (
@@ -29,9 +33,13 @@ _TROUBLE = tuple(
         b"refused|denied|warn",
     )
 )
-_LONGEST_WORD = 9
+_LONGEST_WORD = 15
 _MOST_TROUBLE = 120
 """Of each group of words."""
+_RARE, _MOST_RARE = 24, 96
+"""Times that a word of a group is found up to which it is wanted everywhere, and of all such words of a group."""
+_COUNTED = 500
+"""Hits of a group that are looked at one by one."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,11 @@ def thin(text: str, query: str) -> Thin:
     spans = [(0, _END), (len(text) - _END, len(text))]
     step = len(text) // _SAMPLES
     spans += [(at * step, at * step + _SAMPLE) for at in range(1, _SAMPLES)]
-    data = text.encode("ascii", "replace").lower()  # one byte for each code point
-    found = [at for words in _TROUBLE for at in _trouble(data, words)]
+    data = text.encode("ascii", "replace")  # one byte for each code point
+    found = _trouble(data, _SAID)
+    data = data.lower()
+    for words in _TROUBLE:
+        found += _trouble(data, words)
     asked = terms(query)
     folded = text if all(map(str.isascii, asked)) else fold(text)
     for word in asked:
@@ -84,21 +95,37 @@ def thin(text: str, query: str) -> Thin:
 
 
 def _trouble(data: bytes, words: re2._Regexp) -> list[int]:
-    """Where one of the words stands: in each of as many equal parts as hits are wanted, the first one."""
+    """Where one of the words stands: everywhere for words that are rare, and in each of as many equal parts as hits are
+    wanted the first one of any."""
+    hits = [(match[0], match.start()) for match in islice(words.finditer(data), _COUNTED)]
     step = len(data) // _MOST_TROUBLE + 1
-    found = (words.search(data, start, start + step + _LONGEST_WORD) for start in range(0, len(data), step))
-    return [match.start() for match in found if match is not None]
+    if len(hits) < _COUNTED:
+        firsts = [*{at // step: at for _, at in reversed(hits)}.values()]
+    else:
+        found = (words.search(data, start, start + step + _LONGEST_WORD) for start in range(0, len(data), step))
+        firsts = [match.start() for match in found if match is not None]
+    places: defaultdict[bytes, list[int]] = defaultdict(list)
+    for word, at in hits:
+        places[word].append(at)
+    rare: list[int] = []
+    for each in sorted(places.values(), key=len):
+        if len(each) <= _RARE and len(rare) + len(each) <= _MOST_RARE:
+            rare += each
+    return rare + firsts
 
 
 def _hits(folded: AnyStr, word: AnyStr) -> list[int]:
-    """Where a word stands, likewise."""
-    found = []
+    """Where a word stands: everywhere, or in each of as many equal parts as hits are wanted the first one."""
+    found: list[int] = []
+    at = folded.find(word)
+    while at >= 0 and len(found) < _MOST_HITS:
+        found.append(at)
+        at = folded.find(word, at + len(word))
+    if at < 0:
+        return found
     step = len(folded) // _MOST_HITS + 1
-    for start in range(0, len(folded), step):
-        at = folded.find(word, start, start + step + len(word))
-        if at >= 0:
-            found.append(at)
-    return found
+    firsts = (folded.find(word, start, start + step + len(word)) for start in range(0, len(folded), step))
+    return [at for at in firsts if at >= 0]
 
 
 def _merged(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -28,6 +28,16 @@ def test_trouble_and_both_ends_are_found_in_a_text_that_is_thinned() -> None:
     assert "of 60000 lines" in out
 
 
+def test_a_rare_word_of_trouble_is_found_behind_frequent_ones() -> None:
+    odd = {at: f"2026-11-01T10:00:00Z INFO step {at} wrote the process exit code" for at in range(100, 60_000, 7)}
+    # Neither the first of its stretch, nor among the first thousands of its kind, nor shouted by chance.
+    odd |= {41_003: "Traceback (most recent call last):", 50_003: "2026-11-01T10:00:00Z ERROR pool lost 50003"}
+    odd |= {at: f"2026-11-01T10:00:00Z INFO step {at} has no error" for at in range(101, 60_000, 7)}
+    out = shortened(numbered(60_000, odd))
+    assert "Traceback (most recent call last):" in out
+    assert "ERROR pool lost 50003" in out
+
+
 def test_what_is_left_out_is_named_by_the_lines_of_the_whole_text() -> None:
     text = numbered(60_000, {41_000: "2026-11-01T10:00:00Z ERROR pool lost 41000"})
     lines = text.split("\n")
@@ -48,6 +58,13 @@ def test_the_query_reaches_into_a_text_that_is_thinned() -> None:
     text = numbered(60_000, {23_456: "2026-11-01T10:00:00Z INFO voucher zebrafish redeemed"})
     assert "zebrafish" not in shortened(text)
     assert "voucher zebrafish redeemed" in shortened(text, query="zebrafish voucher")
+
+
+def test_a_second_hit_of_a_query_in_one_stretch_is_found() -> None:
+    odd = {at: f"2026-11-01T10:00:00Z INFO step {at} asks the zebra" for at in (30_000, 30_100)}
+    odd[30_100] += " and hears 7741"
+    text = numbered(60_000, odd)
+    assert "asks the zebra and hears 7741" in shortened(text, query="zebra")
 
 
 def test_a_thinned_text_is_a_part_of_the_whole() -> None:
