@@ -12,9 +12,11 @@ from actors.compressor.strategies import (
     blame,
     contents,
     embedded,
+    files,
     findings,
     history,
     lines,
+    matches,
     minified,
     parts,
     paths,
@@ -36,7 +38,9 @@ _SPECIAL: dict[Kind, Callable[[Task], Draft | None]] = {
     Kind.BLAME: blame.blame,
     Kind.FINDINGS: findings.findings,
     Kind.MINIFIED: minified.minified,
+    Kind.GREP: matches.matches,
     Kind.PATHS: paths.paths,
+    Kind.FILES: files.files,
 }
 _TIGHTER = (0.9, 0.75, 0.5, 0.25)
 

@@ -43,6 +43,7 @@ class Kind(Enum):
     REPORT = "report"
     TABLE = "table"
     PATHS = "paths"
+    FILES = "files"
     CONFIG = "config"
     RECORDS = "records"
     MARKDOWN = "markdown"
@@ -57,6 +58,7 @@ _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
 _COMMIT_LINE = re.compile(r"[*|/\\_ ]{0,20}(?=\d{0,39}[a-f])[0-9a-f]{7,40} \S")
 _BLAMED = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\([^\n]{1,80}? \d{4}-\d\d-\d\d [\d:]{8} [-+]\d{4} +\d+\)")
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
+_FILE = re.compile(r"[-dlbcpsD][-rwxsStTlL]{9}[.+@]? +(?:\d+ +)?[^\s/]+[/ ]|\[(?:FILE|DIR)\] \S")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
     r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} )?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
@@ -210,6 +212,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.MINIFIED
     if often(lines, _PROMPT.match, max(8, 0.3 * count)):
         return Kind.REPORT
+    if often(lines, _FILE.match, max(8, 0.6 * count)):
+        return Kind.FILES
     if often(lines, lambda line: _GREP.match(line) and not _STAMP.match(line), 0.5 * count):
         return Kind.GREP
     if often(lines, _HIT_UNDER_PATH.match, 0.5 * count) and any(map(_PATH.fullmatch, lines[:3])):
