@@ -1,4 +1,4 @@
-"""What a search found: the matches of each file behind its name, or the files with their numbers of matches."""
+"""What a search found: the matches of each file behind its name, or the files with their numbers of lines."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def matches(task: Task) -> Draft | None:
     answers = _answers(task)
     whole = _text([], files, total)
     if task.budget.fits(whole):
-        return Draft(whole, f"all {total} matches, each file named once")
+        return Draft(whole, f"all {total} lines, each file named once")
     for most in _EACH:
         text = _text(answers, files, most)
         if task.soft.fits(text):
-            return _draft(text, total, f"the first {most} matches of each file")
+            return Draft(text, _said(files, total, most))
     text = _text(answers, files, 1)
     if task.budget.fits(text):
-        return _draft(text, total, "the first match of each file")
+        return Draft(text, _said(files, total, 1))
     counts = "\n".join([*answers, *(f"{path}:{len(found)}" for path, found in files.items())])
     if task.budget.fits(counts):
-        return Draft(counts, f"numbers of matches in each file, {total} in all")
+        return Draft(counts, f"numbers of lines in each file, {total} in all")
     names = tree({path: len(found) for path, found in files.items()}, answers, task.budget)
-    return Draft(names, f"numbers of matches in each file or folder, {total} in all") if names else None
+    return Draft(names, f"numbers of lines in each file or folder, {total} in all") if names else None
 
 
 def _answers(task: Task) -> list[str]:
@@ -85,5 +85,6 @@ def _shown(path: str, found: list[str], most: int) -> Iterable[str]:
         yield f"{path}:{match}{mark}" if at == 0 else f"  {match}{mark}"
 
 
-def _draft(text: str, total: int, what: str) -> Draft:
-    return Draft(text, f"{what}, of {total}, …+N = N left out")
+def _said(files: _Files, total: int, most: int) -> str:
+    shown = sum(min(most, len(found)) for found in files.values())
+    return f"{shown} of {total} lines, the first {most} of each file, …+N = N lines left out"

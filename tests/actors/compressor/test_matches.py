@@ -21,7 +21,7 @@ def found(files: int, each: int, words: str = "retries the request") -> str:
 def test_each_file_is_named_once_where_all_matches_fit() -> None:
     text = found(12, 20, "waits").replace("src/", "packages/services/billing/source/")
     out = shortened(text)
-    assert "all 240 matches, each file named once" in out
+    assert "all 240 lines, each file named once" in out
     assert out.count("module_3.py") == 1
     assert "part_3/module_3.py:7:    call_3_1(" in out
     for at in range(12):
@@ -31,7 +31,7 @@ def test_each_file_is_named_once_where_all_matches_fit() -> None:
 
 def test_the_first_matches_of_each_file_stay() -> None:
     out = shortened(found(60, 40))
-    assert "matches of each file, of 2400" in out
+    assert " of 2400 lines, the first " in out
     for at in range(60):
         assert f"module_{at}.py:7:    call_{at}_1(" in out
     assert " …+" in out
@@ -39,7 +39,7 @@ def test_the_first_matches_of_each_file_stay() -> None:
 
 def test_all_files_are_named_where_their_matches_do_not_fit() -> None:
     out = shortened(found(500, 5, "waits until the upstream has closed its socket and retries the request then"))
-    assert "numbers of matches in each file" in out
+    assert "numbers of lines in each file" in out
     assert all(f"module_{at}.py" in out for at in range(500))
 
 
