@@ -173,11 +173,10 @@ def test_every_grep_line_carries_its_own_text_under_its_own_file() -> None:
     out = without_note(shortened(text, query="line 412"))
     path, left = "", 0
     for line in out.splitlines():
-        line, _, more = line.partition(" …+")
-        if line.startswith("  "):
-            line = f"{path}:{line.strip()}"
-        assert line in source
-        path = line.partition(":")[0]
+        words, _, more = line.partition(" …+")
+        match = f"{path}:{words.strip()}" if line.startswith("  ") else words
+        assert match in source
+        path = match.partition(":")[0]
         left += int(more or 0)
     shown = out[out.index("src/part0.py:1:") :].splitlines()  # behind the answers
     assert left + len(shown) == 700
