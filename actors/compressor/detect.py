@@ -14,13 +14,13 @@ from actors.compressor.labelled import written_out
 from actors.compressor.often import often
 from actors.compressor.pyrepr import as_json
 from actors.compressor.stamps import unstamped
+from actors.compressor.tabular import aligned, delimiter, headless, preamble
 
 _SAMPLE_LINES = 400
 _SAMPLE_CHARS = 20_000
 _DEEP = " " * 40
 _UNEVEN = 0.618
 _PYTHON = re.compile(r"\s*(?:(?:async )?def \w+\(|class \w+.*:$|(?:if|for|while|with|elif) .*:$|(?:try|else):$)")
-_RAGGED_FROM, _RAGGED = 4, 2
 _BESIDE_IMPORTS = 0.05
 _FEWEST_MARKS = 0.02
 _MOST_PARSED = 4_000_000
@@ -120,9 +120,6 @@ _SETTING = re.compile(
 )
 _SECTION = re.compile(r"^\s*(?:\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}|(?:- )?[\w.$/\"'@-]{1,80}:)\s*$")
 _ASSIGNED = re.compile(r"^\s*[\w.-]{1,80} ?= ?\S")
-_WIDE = re.compile(r"\t+| {2,}")
-_MEASURE = re.compile(r"[-+]?\d[\d.,/:]*[%kKMGTmunbsB]{0,3}$")
-_LONGEST_PREAMBLE, _FEWEST_MEASURED, _FEWEST_MEASURES = 12, 10, 3
 _PLAN = re.compile(r"^  # \S+ (?:will be|must be|is tainted)", re.M)
 _FRAME = re.compile(
     r"^\s+at \S|^\s+File \"|^Traceback \(|^goroutine \d|^\s+\d+: \S+::|^\S+\(0x|^\t/\S+:\d+|^Caused by: "
@@ -256,7 +253,7 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.CODE if code - imports >= _BESIDE_IMPORTS or count < _SAMPLE_LINES // 2 else Kind.LOG
     if headings >= 2 or marks >= 0.15:
         return Kind.MARKDOWN
-    return Kind.PROSE
+    return Kind.TABLE if headless(lines) else Kind.PROSE
 
 
 def _minified(text: str) -> bool:
@@ -295,66 +292,6 @@ def looks_like_html(text: str) -> bool:
     if _HTML.search(stripped[:2000]) and stripped.startswith("<"):
         return True
     return stripped.startswith("<") and len(_TAG.findall(sample)) * 120 >= len(sample)
-
-
-def delimiter(lines: list[str]) -> str:
-    """The separator of a table with a header, or `""`: the same number of fields in nearly every line."""
-    rows = [line for line in lines if line.strip()]
-    if len(rows) < 4:
-        return ""
-    for mark in ("\t", ",", ";", "|"):
-        width = rows[0].count(mark)
-        if width and not rows[0].startswith(("|", "#", "//")) and '"' not in rows[0]:
-            counts = [row.count(mark) for row in rows]
-            like = sum(
-                1 for row, count in zip(rows, counts, strict=True) if count == width or (count > width and '"' in row)
-            )
-            # Some writers leave out the empty cells at the end of a row.
-            if width >= _RAGGED_FROM:
-                like += sum(1 for count in counts if width - _RAGGED <= count < width)
-            if like >= 0.95 * len(rows) and (width >= 2 or len(rows) >= 8) and ". " not in rows[0]:
-                return mark
-    return ""
-
-
-def wide_cells(line: str) -> list[str]:
-    """The cells of a line of aligned columns, with tabs or at least two spaces between them."""
-    if "\t" in line:
-        return _WIDE.split(line.strip())
-    return [cell.strip() for cell in line.strip().split("  ") if cell]
-
-
-def aligned(lines: list[str]) -> bool:
-    """Whether the lines are framed cells, or columns under a header in capitals."""
-    if len(lines) < 12 or lines[0].startswith(("#", "//")):
-        return False
-    framed = sum(1 for line in lines if line.startswith(("| ", "+-", "|-")) and line.endswith(("|", "+")))
-    if framed >= 0.95 * len(lines):
-        return True
-    names = wide_cells(lines[0])
-    names = names if len(names) >= 3 else lines[0].split()
-    if not 3 <= len(names) <= 20 or not all(name[:1].isupper() or name[:1] == "%" for name in names):
-        return False
-    capitals = sum(1 for name in names if name.isupper())
-    rows = [len(wide_cells(line)) for line in lines[1:]]
-    alike = sum(1 for width in rows if abs(width - len(names)) <= 1)
-    # A title in capitals has no room between its words.
-    spaced = "  " in lines[0].strip() or "\t" in lines[0].strip()
-    return (spaced and capitals >= 0.6 * len(names)) or (alike >= 0.9 * len(rows) and len(names) >= 3)
-
-
-def preamble(lines: list[str]) -> int:
-    """How many lines stand before the header of a table of measures that a tool says something about first; 0 where no
-    such table follows."""
-    for at, line in enumerate(lines[1:_LONGEST_PREAMBLE], 1):
-        names = line.lstrip("# ").split()
-        if 4 <= len(names) <= 16 and not any(name[0].isdigit() for name in names):
-            rows = [row.split(None, len(names) - 1) for row in lines[at + 1 : at + 1 + _FEWEST_MEASURED]]
-            if len(rows) == _FEWEST_MEASURED and all(len(row) == len(names) for row in rows):
-                measured = [all(_MEASURE.match(row[column]) for row in rows) for column in range(len(names))]
-                if sum(measured) >= _FEWEST_MEASURES:
-                    return at
-    return 0
 
 
 def _sample(text: str) -> list[str]:

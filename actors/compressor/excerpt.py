@@ -55,11 +55,14 @@ def choose(
     """
     gap_chars, gap_tokens = gap_cost(units, gaps)
     chosen = bytearray(len(units) + 2)  # shifted by one, so that neighbours of the ends need no test
+    apart = _apart(units)
     chars, tokens = float(gap_chars), gap_tokens
     for index in _order(ranks, least):
         limit = budget if ranks[index] >= SALIENT else soft
         text = units.delivered(index)
         new_gaps = 1 - chosen[index] - chosen[index + 2]
+        if apart:
+            new_gaps += (chosen[index] and index in apart) + (chosen[index + 2] and index + 1 in apart)
         blanks = _blanks(units, index, chosen) if new_gaps < 1 else 0
         next_chars = chars + len(text) + 1 + blanks + gap_chars * new_gaps
         next_tokens = tokens + cost(text) + _LINE_END * (1 + blanks) + gap_tokens * new_gaps
@@ -67,16 +70,21 @@ def choose(
             break
         chosen[index + 1] = 1
         chars, tokens = next_chars, next_tokens
-    _close(units, chosen, gap_chars, gap_tokens)
+    _close(units, chosen, apart, gap_chars, gap_tokens)
     return _render(units, [*compress(range(len(units)), chosen[1:-1])], gaps)
 
 
-def _close(units: Units, chosen: bytearray, gap_chars: int, gap_tokens: float) -> None:
+def _apart(units: Units) -> set[int]:
+    """Units before which something of the source is missing, so that they need a mark beside their neighbour too."""
+    return {index for index in range(1, len(units)) if not units.follows(index)} if units.thinned else set()
+
+
+def _close(units: Units, chosen: bytearray, apart: set[int], gap_chars: int, gap_tokens: float) -> None:
     """Keeps a unit left out between two kept ones where it costs no more than the mark that would stand for it."""
     at = chosen.find(b"\1\0\1")
     while at >= 0:
         text = units.contents[at]
-        if len(text) < gap_chars and at not in units.overrides:
+        if len(text) < gap_chars and at not in units.overrides and at not in apart and at + 1 not in apart:
             blanks = _blanks(units, at, chosen)
             if len(text) + blanks < gap_chars and cost(text) + _LINE_END * (1 + blanks) <= gap_tokens:
                 chosen[at + 1] = 1
@@ -96,7 +104,7 @@ def _order(ranks: Sequence[int], least: int) -> Iterator[int]:
     """Best rank first. Units that say something are taken spread over the text, so that a tight budget still shows all
     of it; filler is taken from the top, where it reads on."""
     for rank in sorted({rank for rank in ranks if rank >= least}, reverse=True):
-        indices = [index for index, own in enumerate(ranks) if own == rank]
+        indices = [*compress(range(len(ranks)), map(rank.__eq__, ranks))]
         yield from spread(indices) if rank > FILLER else indices
 
 

@@ -11,9 +11,12 @@ from actors.compressor.grid import Grid, odd, ranking, read
 from actors.compressor.strategies.columns import identifies, place
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
+from actors.compressor.survey import LONGEST, survey
 from actors.compressor.thin import LARGE
 from actors.compressor.units import split
 
+_SAMPLED, _MOST_JUDGED = 400, 4_000
+"""Values of a column that show that they are not few, and that are judged at most."""
 _FEW_VALUES = 12
 _NUMERIC = "+-.0123456789"
 _HEAD = 25
@@ -27,6 +30,8 @@ _MOST_COLUMNS = 4
 _LONGEST_NAME, _LONGEST_HEADER = 48, 40
 _CUT_TITLES = (40, 28, 20)
 """Code points that are left of long titles, so that all of them have room."""
+_SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Of the rows that are named where there is no room for the names of all."""
 _IN_LINE = 10
 _DISTINCT, _NEARLY_ALL = 0.3, 0.9
 """Fewest values that differ, of all rows, in a column that tells them apart."""
@@ -34,18 +39,16 @@ _DISTINCT, _NEARLY_ALL = 0.3, 0.9
 
 def table(task: Task) -> Draft | None:
     """Rows stay as they stand; `None` where the lines are not rows of one width."""
+    surveyed = None
     if len(task.text) > LARGE:
-        return None
-    units = split(task.text)
+        surveyed = survey(task.text, task.query, _FEW_VALUES) if len(task.text) <= LONGEST else None
+        if surveyed is None:
+            return None
+    units = split(task.text if surveyed is None else surveyed.rows.text)
     grid = read(units.contents)
     if grid is None or units.lines[-1] - units.lines[0] + 1 < len(units):
         return None
-    columns = grid.columns
-    few = {
-        at: Counter(values)
-        for at, values in enumerate(columns)
-        if len(set(values)) <= max(2, min(_FEW_VALUES, len(grid.rows) // 4))
-    }
+    few = _few(grid) if surveyed is None else surveyed.counts
     rows = set(grid.lines)
     # Lines that are no rows are the header, rules, and what the tool says under its table.
     ranked = [FILLER if index in rows else MUST for index in range(len(units))]
@@ -55,15 +58,30 @@ def table(task: Task) -> Draft | None:
         ranked[grid.lines[at]] = SALIENT + 1
     ask(units, ranked, task.query)
     extra = _counts(grid.header, few)
-    excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.scaled(_ROWS_SHARE), Gaps.BLOCK)
-    shown = excerpt.text + extra
-    wide = task.budget.capped(task.soft.scaled(_COLUMNS_SHARE))
-    listed, names = _telling(grid, columns, set(few), wide.minus(shown))
-    extra += listed
+    names: list[str] = []
+    total = len(grid.rows)
+    if surveyed is None:
+        excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.scaled(_ROWS_SHARE), Gaps.BLOCK)
+        wide = task.budget.capped(task.soft.scaled(_COLUMNS_SHARE))
+        listed, names = _telling(grid, grid.columns, set(few), wide.minus(excerpt.text + extra))
+        extra += listed
+    else:
+        surveyed.rows.restore(units)
+        total += surveyed.rows.total_lines - len(units)
     excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
     kept = max(0, excerpt.kept - (len(units) - len(grid.rows)))
     others = f", the others by {', '.join(names)}" if names else ""
-    return Draft(excerpt.text + extra, f"{kept} of {len(grid.rows)} rows{others}", complete=excerpt.complete)
+    return Draft(excerpt.text + extra, f"{kept} of {total} rows{others}", complete=excerpt.complete)
+
+
+def _few(grid: Grid) -> dict[int, Counter[str]]:
+    """How often each value stands in the columns of few values."""
+    most = max(2, min(_FEW_VALUES, len(grid.rows) // 4))
+    return {
+        at: Counter(values)
+        for at, values in enumerate(grid.columns)
+        if len(set(values[:_SAMPLED])) <= most and len(set(values)) <= most
+    }
 
 
 def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
@@ -87,7 +105,8 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
     best = ""
     chosen: list[int] = []
     short = False
-    for at in _ranked(grid.header, columns, few):
+    ranked = _ranked(grid.header, columns, few)
+    for at in ranked:
         if at == counting:
             continue
         measure = at and not _identity(grid.header[at]) and columns[at][0][:1] in _NUMERIC
@@ -109,14 +128,31 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
             short = True
         if len(chosen) == _MOST_COLUMNS:
             break
+    if not chosen:
+        return _first_names(grid, columns, ranked, room)
     return best, [grid.header[at][:_LONGEST_HEADER] for at in chosen]
+
+
+def _first_names(grid: Grid, columns: list[list[str]], ranked: list[int], room: Budget) -> tuple[str, list[str]]:
+    """The best column of words, of as many first rows as fit, where it is too long for all of them."""
+    at = next((at for at in ranked if columns[at][0][:1] not in _NUMERIC), None)
+    if at is None:
+        return "", []
+    for share in _SHARES:
+        count = int(share * len(grid.rows))
+        first = [values[:count] for values in columns]
+        text = _listed(grid.header, first, [at], None, f"the first {count} rows")
+        if count and room.fits(text):
+            return text, [f"{grid.header[at][:_LONGEST_HEADER]} up to row {count}"]
+    return "", []
 
 
 def _ranked(header: list[str], columns: list[list[str]], few: set[int]) -> list[int]:
     """Columns whose values differ from row to row: the first, those with a name's name (titles before references),
     texts before numbers, then the shortest."""
     found = []
-    for at, values in enumerate(columns):
+    for at, whole in enumerate(columns):
+        values = whole[:: 1 + len(whole) // _MOST_JUDGED]
         length = sum(map(len, values)) / max(1, len(values))
         distinct = len(set(values)) / max(1, len(values))
         if at in few or distinct < _DISTINCT or not 1 < length <= _LONGEST_NAME:
@@ -151,8 +187,10 @@ def _counting(values: list[str]) -> bool:
     )
 
 
-def _listed(header: list[str], columns: list[list[str]], chosen: list[int], counting: int | None) -> str:
-    """The chosen columns of all rows; ten rows in a line that a running number begins, where there is one."""
+def _listed(
+    header: list[str], columns: list[list[str]], chosen: list[int], counting: int | None, which: str = "all rows"
+) -> str:
+    """The chosen columns of rows; ten rows in a line that a running number begins, where there is one."""
     names = ", ".join(header[at][:_LONGEST_HEADER] for at in chosen)
     if len(chosen) == 1:
         cells = columns[chosen[0]]
@@ -161,8 +199,8 @@ def _listed(header: list[str], columns: list[list[str]], chosen: list[int], coun
         cells = [", ".join(row) for row in zip(*(columns[at] for at in chosen), strict=True)]
         joint = "; "
     if counting is None:
-        return f"\n[{names} of all rows: {joint.join(cells)}]"
+        return f"\n[{names} of {which}: {joint.join(cells)}]"
     first = columns[counting]
     lines = [f"{first[at]}: {joint.join(cells[at : at + _IN_LINE])}" for at in range(0, len(cells), _IN_LINE)]
     by = header[counting][:_LONGEST_HEADER]
-    return f"\n[{names} of all rows, {_IN_LINE} in a line from each {by}:\n" + "\n".join(lines) + "]"
+    return f"\n[{names} of {which}, {_IN_LINE} in a line from each {by}:\n" + "\n".join(lines) + "]"

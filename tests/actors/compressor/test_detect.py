@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from actors.compressor.detect import Kind, delimiter, detect, look
+from actors.compressor.detect import Kind, detect, look
+from actors.compressor.tabular import delimiter
 from tests.actors.compressor import texts
 from tests.actors.compressor.texts import shortened
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Callable
 
 import pytest
 
+from actors.compressor.detect import Kind, detect
 from actors.compressor.grid import odd, read
+from actors.compressor.tabular import headless
+from actors.compressor.thin import LARGE
 from tests.actors.compressor import texts
-from tests.actors.compressor.texts import shortened
+from tests.actors.compressor.texts import shortened, without_note
+from tests.bench.compress import peak
 
 
 def test_a_table_keeps_header_odd_row_last_row_and_counts() -> None:
@@ -66,7 +72,7 @@ def test_a_table_of_measures_behind_some_words_keeps_its_head() -> None:
 
 def test_prose_before_a_list_is_no_table() -> None:
     text = "Some words first.\n\nThen the list of names comes\n" + "\n".join(
-        f"name{at} of the list" for at in range(90)
+        " ".join([f"name{at} of the list", *["of it"] * (at * 7 % 3)]) for at in range(90)
     )
     assert read(text.split("\n")) is None
 
@@ -91,3 +97,83 @@ def test_cells_that_no_reader_takes_are_no_table(cell: str) -> None:
     rows = [f"{at},name {at},{at * 3},{at % 7}" for at in range(100)]
     rows[60] = f"60,{cell},180,4"
     assert read(["id,name,size,state", *rows]) is None
+
+
+def long_table(rows: int, mark: str = ",") -> list[str]:
+    rng = random.Random(5)
+    lines = [mark.join(("id", "customer", "country", "plan", "seats", "status"))]
+    for at in range(rows):
+        cells = (str(at), f"Customer {rng.randint(1, 9999)} GmbH", rng.choice(("DE", "FR", "KR")), "team")
+        lines.append(mark.join((*cells, str(rng.randint(1, 90)), "active" if at % 20 else "trial")))
+    return lines
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+def test_the_odd_row_of_a_very_long_table_and_counts_of_all_of_it_stay(mark: str) -> None:
+    lines = long_table(30_000, mark)
+    odd_row = mark.join(("23456", "Nordwind AG", "DE", "enterprise", "4100", "churned"))
+    lines[23_457] = odd_row
+    text = "\n".join(lines) + "\n"
+    assert len(text) > LARGE
+    out = shortened(text)
+    assert out.startswith(lines[0] + "\n" + lines[1])
+    assert odd_row in out
+    assert lines[-1] in out
+    assert "plan: team 29999, enterprise 1 | status: active 28499, trial 1500, churned 1]" in out
+    assert " of 30000 rows " in out
+    # What is left out is named by the lines of the whole table.
+    position = 0
+    for line in without_note(out).splitlines():
+        gap = re.fullmatch(r"\[lines? (\d+)(?:-(\d+))?\]", line)
+        if gap:
+            assert int(gap[1]) == position + 1
+            position = int(gap[2] or gap[1])
+        elif not line.startswith("[counts"):
+            assert line == lines[position]
+            position += 1
+    assert position == len(lines)
+
+
+def test_the_query_reaches_into_a_very_long_table() -> None:
+    lines = long_table(30_000)
+    lines[17_001] = "17000,Nordwind GmbH,DE,team,12,active"
+    assert lines[17_001] in shortened("\n".join(lines), query="Nordwind")
+
+
+def test_a_very_long_table_is_never_there_as_cells_as_a_whole() -> None:
+    assert peak("\n".join(long_table(40_000))) < 10
+
+
+def test_rows_under_no_header_are_a_table() -> None:
+    lines = [
+        f"ii  package-{at * 7919 % 9973:04}  1.{at}-2  {'all' if at % 3 else 'amd64'}  some words" for at in range(400)
+    ]
+    lines[123] = "rc  package-left-over  0.9-1  all  some words"
+    text = "Desired=Unknown/Install\n| Status=Not/Inst\n" + "\n".join(lines)
+    out = shortened(text)
+    assert detect(text) is Kind.TABLE
+    assert lines[123] in out
+    assert "| column 4: all 267, amd64 133]" in out
+    assert "[column 2 of all rows: package-0000 package-7919 " in out
+    assert all(line.split()[1] in out for line in lines)
+
+
+def test_the_first_names_stay_where_not_all_of_them_fit() -> None:
+    text = "\n".join(f"{at % 7:04x} {'TWBD'[at % 4]} symbol_with_a_long_name_{at * 7919 % 99_991}" for at in range(900))
+    out = shortened(text)
+    found = re.search(r"\[column 3 of the first (\d+) rows: ", out)
+    assert found is not None
+    assert 100 < int(found[1]) < 900
+    assert f"the others by column 3 up to row {found[1]} |" in out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda at: f"The {at}. of these sentences has {'many ' * (at % 5)}words in it.",
+        lambda at: f"{at} {at * 7 % 97} {at * 3 % 89}",  # no names
+        lambda at: "the same three words again",
+    ],
+)
+def test_other_lines_are_no_rows(line: Callable[[int], str]) -> None:
+    assert headless([line(at) for at in range(200)]) is None
