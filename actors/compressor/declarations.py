@@ -57,7 +57,7 @@ _MARGIN = (
     rb"[0-9a-f]{6,16} <[^>\n]+>:|[\w.$@]+:(?:[ \t]*[#;/][^\n]*)?$",
     rb"[\w/%$(){}-][\w./%$(){}-]*(?: [\w./%$(){}-]+){0,2}:(?: [\w./%$(){} |-]*)?$",
     rb"(?:export +|declare +|pub +)+(?:const|let|var|static|default)\b",
-    rb"=head\d \S|=item \S",
+    rb"=head\d \S|=item [^\s*]",
     rb"\w+'* :: \S",
     rb"[\w.]+ +(?:<-|=) +function\b",
     rb"typedef\b[^\n]*|\} *\w+(?:, *\*?\w+)*;|extern [^\n(=]+;|(?:struct|union|enum) +\w+",
@@ -78,7 +78,7 @@ CONTROL = frozenset(
         "new", "do", "try", "with", "foreach", "when", "unless", "until", "case", "default", "finally", "delete",
         "goto", "using", "lock", "fixed", "except", "raise", "assert", "print", "echo", "guard", "defer", "select",
         "match", "loop", "then", "fi", "done", "esac", "end", "and", "or", "not", "in", "is", "as", "super", "this",
-        "self", "break", "continue", "go", "range",
+        "self", "break", "continue", "go", "range", "asm", "printf", "fprintf", "static_assert",
     )
 )  # fmt: skip
 """First words of lines that look like declarations and are statements."""

@@ -85,6 +85,10 @@ _WRITTEN = re.compile(
 )
 """How lines of a program begin that writes no time: kernel, console, build, system calls, installer."""
 _PROMPT = re.compile(r">>> |In \[\d+\]: |irb\(|\w+@[\w.-]+:\S*[$#] |(?:sqlite|mysql|mongo|redis \S+|\w+=[#>])>? ")
+_DECLARING = ("def ", "async def ", "class ", "@")
+_DECLARED = 0.04
+"""Share of lines that declare something in Python, from which on it is code however much of it are parameters."""
+_FEWEST_HEADINGS, _ITEMS = 2, 0.3
 _OPENING = ("def ", "class ", "module ", "function ", "if ")
 _LONG_LINES = 500
 """Code points of a line, in the mean, from which code is minified."""
@@ -186,6 +190,8 @@ def _by_lines(text: str, head: str) -> Kind:
     """The kind of a text that is no JSON, from samples of its lines."""
     if looks_like_html(head):
         return Kind.HTML
+    if head.startswith(("#!/", "#! /")):
+        return Kind.CODE
     lines = _sample(text)
     if not lines:
         return Kind.PROSE
@@ -239,15 +245,18 @@ def _by_lines(text: str, head: str) -> Kind:
     stars = () if "/*" in sample and any(line.lstrip().startswith("/*") for line in lines) else ("* ",)
     some = lines[:: 1 + (count > _SAMPLE_LINES // 2)]
     code = sum(1 for line in some if _CODE.match(line) and not line.lstrip().startswith(stars)) / len(some)
-    if written_out(lines) and not (code >= 0.2 and _in_blocks(lines)):
-        return Kind.RECORDS
+    declared = sum(1 for line in some if line.lstrip().startswith(_DECLARING)) / len(some)
     headings = 0
     if "# " in sample:
         headings = len([*filter(_HEADING.match, lines)]) + len(_TOP.findall(head))
+    if written_out(lines) and not ((code >= 0.2 or declared >= _DECLARED) and _in_blocks(lines)):
+        # What changed, item by item, names what it changed.
+        items = headings > _FEWEST_HEADINGS and often(lines, _LIST.match, _ITEMS * count)
+        return Kind.MARKDOWN if items else Kind.RECORDS
     marks = len(_MARKDOWN.findall(sample.encode("ascii", "replace"))) / count
     if marks >= _FEWEST_MARKS or headings:
         marks += len([*filter(_LIST.match, lines)]) / count
-    if code >= 0.2 and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
+    if (code >= 0.2 or declared >= _DECLARED) and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         # A program that tells what it imports says nothing else; source code does.
         imports = sum(1 for line in some if line.startswith("import ")) / len(some)
         return Kind.CODE if code - imports >= _BESIDE_IMPORTS or count < _SAMPLE_LINES // 2 else Kind.LOG

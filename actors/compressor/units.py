@@ -83,11 +83,11 @@ class Units:
         return index + 1 >= len(self.starts) or self.lines[index + 1] != self.last_lines[index]
 
 
-def split(text: str) -> Units:
-    """The lines of a text; those longer than `LONGEST_UNIT` in pieces, cut at a space or a separator if possible."""
+def split(text: str, longest: int = LONGEST_UNIT) -> Units:
+    """The lines of a text; those longer than `longest` in pieces, cut at a space or a separator if possible."""
     lines = text.split("\n")
     lengths = [*map(len, lines)]
-    if max(lengths) > LONGEST_UNIT:
+    if max(lengths) > longest:
         return _split_long(text, lines)
     words = [*map(str.rstrip, lines)]
     contents = [*filter(None, words)]

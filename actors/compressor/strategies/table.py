@@ -8,13 +8,16 @@ from collections import Counter
 from actors.compressor.budget import Budget
 from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
 from actors.compressor.grid import Grid, odd, ranking, read
+from actors.compressor.relevance import window
 from actors.compressor.strategies.columns import identifies, place
 from actors.compressor.strategies.lines import ask
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.survey import LONGEST, survey
 from actors.compressor.thin import LARGE
-from actors.compressor.units import split
+from actors.compressor.units import LONGEST_UNIT, Units, safe_cut, split
 
+_LONGEST_ROW = 400
+"""Code points that are left of a row longer than a unit."""
 _SAMPLED, _MOST_JUDGED = 400, 4_000
 """Values of a column that show that they are not few, and that are judged at most."""
 _FEW_VALUES = 12
@@ -44,9 +47,10 @@ def table(task: Task) -> Draft | None:
         surveyed = survey(task.text, task.query, _FEW_VALUES) if len(task.text) <= LONGEST else None
         if surveyed is None:
             return None
-    units = split(task.text if surveyed is None else surveyed.rows.text)
+    text = task.text if surveyed is None else surveyed.rows.text
+    units = split(text, longest=len(text))
     grid = read(units.contents)
-    if grid is None or units.lines[-1] - units.lines[0] + 1 < len(units):
+    if grid is None:
         return None
     few = _few(grid) if surveyed is None else surveyed.counts
     rows = set(grid.lines)
@@ -57,6 +61,7 @@ def table(task: Task) -> Draft | None:
     for at in odd(grid):
         ranked[grid.lines[at]] = SALIENT + 1
     ask(units, ranked, task.query)
+    _cut_rows(units, task.query)
     extra = _counts(grid.header, few)
     names: list[str] = []
     total = len(grid.rows)
@@ -72,6 +77,17 @@ def table(task: Task) -> Draft | None:
     kept = max(0, excerpt.kept - (len(units) - len(grid.rows)))
     others = f", the others by {', '.join(names)}" if names else ""
     return Draft(excerpt.text + extra, f"{kept} of {total} rows{others}", complete=excerpt.complete)
+
+
+def _cut_rows(units: Units, query: str) -> None:
+    """Of rows that are far too long the beginning, or what answers the query."""
+    for at, row in enumerate(units.contents):
+        if len(row) > LONGEST_UNIT:
+            start = max(0, window(row, query, _LONGEST_ROW // 2) - _LONGEST_ROW // 2) if query else 0
+            start = safe_cut(row, start, 0)
+            stop = safe_cut(row, start + _LONGEST_ROW, start)
+            left = len(row) - stop + start
+            units.overrides[at] = f"{'…' if start else ''}{row[start:stop]} […{left} characters]\n"
 
 
 def _few(grid: Grid) -> dict[int, Counter[str]]:

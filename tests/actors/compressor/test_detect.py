@@ -87,3 +87,28 @@ def test_all_that_a_text_was_freed_from_is_said() -> None:
     lines = "\n".join(f'{{"at":{number},"did":"run"}}' for number in range(40))
     seen = look(json.dumps(f'{lines}\n{{"at":40,"di'))
     assert seen.wrapped == "JSON string to text, a last line that was cut off"
+
+
+def test_scripts_are_code_however_they_comment() -> None:
+    body = "\n".join(f"### Step {at}\n## - first\n## - second\nrun_{at} --now\n" for at in range(80))
+    assert detect(f"#!/usr/bin/env bash\n\n{body}") is Kind.CODE
+    assert detect(f"# Steps\n\n{body}") is not Kind.CODE
+
+
+def test_stubs_of_many_parameters_are_code() -> None:
+    text = "\n".join(
+        f"    @overload\n    def call_{at}(\n        self,\n        *,\n"
+        + "".join(f"        option_{at}_{n}: bool | None = None,\n" for n in range(12))
+        + "    ) -> int: ..."
+        for at in range(60)
+    )
+    assert detect("import sys\n\nclass Popen(Generic[AnyStr]):\n" + text) is Kind.CODE
+
+
+def test_lists_of_changes_are_markdown_whatever_they_name() -> None:
+    table = "<table>\n" + "".join(f'<a href="#{at}">0.{at}</a><br/>\n' for at in range(80)) + "</table>\n"
+    changes = "\n".join(
+        f"\n## Version 0.{at}\n" + "\n".join(f"* {what}: fix what number {at} broke" for what in ("lib", "net", "tls"))
+        for at in range(120)
+    )
+    assert detect(f"# Changes\n\n{table}{changes}") is Kind.MARKDOWN

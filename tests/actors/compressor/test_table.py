@@ -177,3 +177,16 @@ def test_the_first_names_stay_where_not_all_of_them_fit() -> None:
 )
 def test_other_lines_are_no_rows(line: Callable[[int], str]) -> None:
     assert headless([line(at) for at in range(200)]) is None
+
+
+def test_a_row_that_is_far_too_long_does_not_undo_the_table() -> None:
+    rows = [f"module_{at},v1.{at},{'served' if at % 3 else 'refused'} by one of the mirrors" for at in range(350)]
+    rows[200] = f"module_200,v1.200,served with notes {'word ' * 400}zebra crossing {'word ' * 400}"
+    text = "module,version,state\n" + "\n".join(rows)
+    out = shortened(text)
+    assert all(f"module_{at}" in out for at in range(350))
+    assert len(next(line for line in out.splitlines() if line.startswith("module_200,"))) < 500
+    assert " […" in out
+    asked = shortened(text, query="zebra crossing")
+    assert "zebra crossing" in asked
+    assert "zebra crossing" not in out
