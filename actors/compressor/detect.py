@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -55,6 +56,8 @@ _HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]", re.I)
 _TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|br|img|pre|code)\b[^<>]{0,300}>", re.I)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
+COMMIT_TOLD = re.compile(r"^Commit: '?(?=[0-9a-f]{7,64}\b)", re.M)
+"""A commit as git servers tell it: who, when and the message behind labels."""
 _COMMIT_LINE = re.compile(r"[*|/\\_ ]{0,20}(?=\d{0,39}[a-f])[0-9a-f]{7,40} \S")
 _BLAMED = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\([^\n]{1,80}? \d{4}-\d\d-\d\d [\d:]{8} [-+]\d{4} +\d+\)")
 _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
@@ -92,6 +95,7 @@ _FEWEST_HEADINGS, _ITEMS = 2, 0.3
 _OPENING = ("def ", "class ", "module ", "function ", "if ")
 _LONG_LINES = 500
 """Code points of a line, in the mean, from which code is minified."""
+_NEARLY_ALL = 0.8
 _COMPOSED = re.compile(r"[\w./-]{1,60} +\| ")
 _MOST_SERVICES = 40
 _HEADING = re.compile(r"#{2,6} [^\s#=-]")
@@ -204,6 +208,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.DIFF
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:
         return Kind.COMMITS
+    if "\nMessage: " in sample and len(COMMIT_TOLD.findall(sample)) >= 2:
+        return Kind.COMMITS
     count = len(lines)
     if count >= 4 and often(lines, _BLAMED.match, 0.9 * count):
         return Kind.BLAME
@@ -240,7 +246,7 @@ def _by_lines(text: str, head: str) -> Kind:
     if often(lines, _SETTING.match, 0.85 * count) and (
         any(map(_SECTION.match, lines)) or often(lines, _ASSIGNED.match, 0.2 * count)
     ):
-        return Kind.CONFIG
+        return Kind.LOG if _one_name(lines) else Kind.CONFIG
     # A star opens a line of a comment, but an item of a list where no comment opens.
     stars = () if "/*" in sample and any(line.lstrip().startswith("/*") for line in lines) else ("* ",)
     some = lines[:: 1 + (count > _SAMPLE_LINES // 2)]
@@ -251,7 +257,8 @@ def _by_lines(text: str, head: str) -> Kind:
         headings = len([*filter(_HEADING.match, lines)]) + len(_TOP.findall(head))
     if written_out(lines) and not ((code >= 0.2 or declared >= _DECLARED) and _in_blocks(lines)):
         # What changed, item by item, names what it changed.
-        items = headings > _FEWEST_HEADINGS and often(lines, _LIST.match, _ITEMS * count)
+        titled = head.startswith("# ") or often(lines, _LIST.match, _ITEMS * count)
+        items = headings > _FEWEST_HEADINGS and titled
         return Kind.MARKDOWN if items else Kind.RECORDS
     marks = len(_MARKDOWN.findall(sample.encode("ascii", "replace"))) / count
     if marks >= _FEWEST_MARKS or headings:
@@ -281,6 +288,12 @@ def _in_blocks(lines: list[str]) -> bool:
     closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")", "end")))
     python = sum(1 for line in lines if _PYTHON.match(line))
     return max(min(opened, closed), python) >= max(2, 0.04 * len(lines))
+
+
+def _one_name(lines: list[str]) -> bool:
+    """Whether nearly all lines set the same name, as entries do and settings do not."""
+    names = Counter(line.partition("=")[0].strip() for line in lines if "=" in line)
+    return bool(names) and names.most_common(1)[0][1] >= _NEARLY_ALL * len(lines)
 
 
 def _composed(lines: list[str]) -> bool:

@@ -9,11 +9,11 @@ import re2
 from actors.compressor.units import Units
 
 _STATE = re2.compile(
-    rb"(?:\" |=> \[?|HTTP/[0-9.]+\"? |[Ss]tatus(?:[ _]?[Cc]ode)?\"?[=:] ?|\| +)"
+    rb"(?:\" |=> \[?|HTTP/[0-9.]+\"? |[Ss]tatus(?:[ _]?[Cc]ode)?\"?[=:] ?|\| +|\[[a-z]{4,12} - )"
     rb"([13-5][0-9][0-9]|20[1-9]|2[1-9][0-9])(?:[\] |,;\"\n]|$)"
 )
 """A state other than 200, which most requests end with."""
-_MARKS = ('" ', "=> ", "=> [", "=", ": ", "| ", "HTTP/1.1 ", "HTTP/2 ", "HTTP/2.0 ")
+_MARKS = ('" ', "=> ", "=> [", "=", ": ", "| ", "HTTP/1.1 ", "HTTP/2 ", "HTTP/2.0 ", "[success - ")
 _MOST_OF_STATE = 3
 _FEWEST, _SELDOM = 30, 0.02
 _FAILED = b"4"

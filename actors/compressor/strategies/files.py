@@ -23,6 +23,7 @@ _MOSTLY = 0.9
 _SELDOM, _MOST_SELDOM = 0.02, 3
 """A mode or an owner is odd that at most so many have: a share, and a number."""
 _MOST_ODD = 8
+_MOST_OTHERS = 12
 _EACH = (800, 400, 200, 100, 60, 40, 25, 15, 8, 4)
 """Names of each folder that are shown where not all of them fit."""
 
@@ -45,15 +46,16 @@ _Folders = dict[str, list[_File]]
 
 
 def files(task: Task) -> Draft | None:
-    """The lines that differ from all others and that of the largest file; then each folder with the names of what is in
-    it, and their sizes if these fit in the soft target; else the first names of each; else the numbers of entries.
-    `None` where not even these fit, and for listings of other forms."""
+    """What is said besides, the lines that differ from all others and that of the largest file; then each folder with
+    the names of what is in it, and their sizes if these fit in the soft target; else the first names of each; else the
+    numbers of entries. `None` where not even these fit, and for listings of other forms."""
     lines = [line for line in task.text.splitlines() if line.strip()]
-    folders = _folders(lines)
-    if folders is None:
+    folders, others = _folders(lines)
+    if not folders or len(others) > (1 - _MOSTLY) * len(lines):
         return None
     total = sum(map(len, folders.values()))
-    first = [*asked(lines, task.query), *_odd([file for found in folders.values() for file in found])]
+    entries = [file for found in folders.values() for file in found]
+    first = [*others[:_MOST_OTHERS], *asked(lines, task.query), *_odd(entries)]
     text = _text(first, folders, _File.sized, total)
     if task.soft.fits(text):
         return Draft(text, f"names and sizes of all {total} entries")
@@ -68,10 +70,11 @@ def files(task: Task) -> Draft | None:
     return Draft(numbers, f"numbers of entries in each folder, {total} in all") if numbers else None
 
 
-def _folders(lines: list[str]) -> _Folders | None:
-    """The entries of each folder, in order; `None` where too many lines are none."""
+def _folders(lines: list[str]) -> tuple[_Folders, list[str]]:
+    """The entries of each folder, in order, and the lines that are none."""
     found: _Folders = {}
-    folder, others = "", 0
+    others: list[str] = []
+    folder = ""
     for line in lines:
         if file := _file(line):
             # Archives name the folder in front of each entry instead.
@@ -83,8 +86,8 @@ def _folders(lines: list[str]) -> _Folders | None:
             folder = heading[1]
             found.setdefault(folder, [])
         elif not _TOTAL.match(line) and _ENTRY.match(line) is None:
-            others += 1
-    return found if found and others <= (1 - _MOSTLY) * len(lines) else None
+            others.append(line)
+    return found, others
 
 
 def _file(line: str) -> _File | None:

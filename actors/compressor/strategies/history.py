@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from actors.compressor.budget import Budget
+from actors.compressor.detect import COMMIT_TOLD
 from actors.compressor.relevance import score
 from actors.compressor.strategies.task import Draft, Task
 from config.tokens import cost
 
 _HASH = 8
 _MOST_MATCHES = 5
+_BETWEEN = re.compile(r"\n(?:commit |Commit: '?)(?=[0-9a-f]{7,64}\b)")
 _LINE = re.compile(r"[*|/\\_ ]{0,20}([0-9a-f]{7,40}) (\S.*)")
 """A commit of `git log --oneline`, with or without its graph."""
-_HEAD = re.compile(r"(?:Author|Date): +(.*?)(?: <[^<>]*>)?$")
+_HEAD = re.compile(r"(?:Author|Date): +(?:<git\.Actor \")?(.*?)(?: <[^<>]*>)?(?:\">)?$")
+_MESSAGE = "Message: "
 _CHANGED = re.compile(r" (\S[^|]*?) +\| +(\d+|Bin)\b|[ACDMRTU]\d{0,3}\t(\S.*)")
 _TOTAL = re.compile(r" \d+ files? changed")
 
@@ -23,8 +26,9 @@ def history(task: Task) -> Draft | None:
 
     `None` where no commit has a subject.
     """
-    if task.text.lstrip().startswith("commit "):
-        told = [(block, _subject(block)) for block in ("\n" + task.text).split("\ncommit ") if block.strip()]
+    if (text := task.text.lstrip()).startswith("commit ") or COMMIT_TOLD.search(text):
+        _, *others = _BETWEEN.split("\n" + text)
+        told = [(block, _subject(block)) for block in others]
         blocks = [block for block, subject in told if subject]
         commits = [(block[:_HASH], subject) for block, subject in told if subject]
         form = "commit {}\n\n"
@@ -79,7 +83,7 @@ def _detail(block: str) -> str:
     """The author and the day, the message behind its subject, the files with the numbers of changed lines."""
     lines = block.split("\n")[1:]
     heads = [match[1] for line in lines if (match := _HEAD.match(line))]
-    said = [line.strip() for line in lines if line.startswith("    ") and line.strip()][1:]
+    said = _message(lines)[1:]
     files = [" ".join(match.groups("")).strip() for line in lines if (match := _CHANGED.match(line))]
     files += [line.strip() for line in lines if _TOTAL.match(line)]
     parts = [", ".join(heads), " ".join(said), "; ".join(files)]
@@ -87,7 +91,18 @@ def _detail(block: str) -> str:
 
 
 def _subject(block: str) -> str:
-    return next((line.strip() for line in block.split("\n")[1:] if line.startswith("    ") and line.strip()), "")
+    return next(iter(_message(block.split("\n")[1:])), "")
+
+
+def _message(lines: list[str]) -> list[str]:
+    """What a commit says of itself: the indented lines, or those from the one with the label on."""
+    labelled = next((at for at, line in enumerate(lines) if line.startswith(_MESSAGE)), None)
+    if labelled is None:
+        return [line.strip() for line in lines if line.startswith("    ") and line.strip()]
+    said = "\n".join([lines[labelled].removeprefix(_MESSAGE), *lines[labelled + 1 :]]).strip()
+    if said[:1] in ("'", '"') and said[-1:] == said[:1]:  # as Python prints it
+        said = said[1:-1].replace("\\n", "\n")
+    return [line.strip() for line in said.split("\n") if line.strip()]
 
 
 def _asked(blocks: list[str], query: str, form: str) -> str:

@@ -17,6 +17,8 @@ _MOSTLY = 0.9
 _EACH = (40, 20, 12, 8, 5, 3, 2)
 """Matches of each file that are shown where not all of them fit."""
 _LONGEST_MATCH = 300
+_MOST_OTHERS = 12
+"""Lines of another form, such as what a search says about itself."""
 
 _Files = dict[str, list[str]]
 
@@ -28,25 +30,26 @@ def matches(task: Task) -> Draft | None:
     if len(task.text) > _LONGEST:
         return None
     lines = [line for line in task.text.splitlines() if line.strip()]
-    files = _files(lines)
-    if files is None:
+    files, others = _files(lines)
+    if not files or len(others) > (1 - _MOSTLY) * len(lines):
         return None
     total = sum(map(len, files.values()))
-    answers = _answers(task)
-    whole = _text([], files, total)
-    if task.budget.fits(whole):
+    first = others[:_MOST_OTHERS]
+    whole = _text(first, files, total)
+    if len(first) == len(others) and task.budget.fits(whole):
         return Draft(whole, f"all {total} lines, each file named once")
+    first += _answers(task)
     for most in _EACH:
-        text = _text(answers, files, most)
+        text = _text(first, files, most)
         if task.soft.fits(text):
             return Draft(text, _said(files, total, most))
-    text = _text(answers, files, 1)
+    text = _text(first, files, 1)
     if task.budget.fits(text):
         return Draft(text, _said(files, total, 1))
-    counts = "\n".join([*answers, *(f"{path}:{len(found)}" for path, found in files.items())])
+    counts = "\n".join([*first, *(f"{path}:{len(found)}" for path, found in files.items())])
     if task.budget.fits(counts):
         return Draft(counts, f"numbers of lines in each file, {total} in all")
-    names = tree({path: len(found) for path, found in files.items()}, answers, task.budget)
+    names = tree({path: len(found) for path, found in files.items()}, first, task.budget)
     return Draft(names, f"numbers of lines in each file or folder, {total} in all") if names else None
 
 
@@ -60,21 +63,22 @@ def _answers(task: Task) -> list[str]:
     return [line for line, rank in zip(units.contents, ranked, strict=True) if rank > NOISE]
 
 
-def _files(lines: list[str]) -> _Files | None:
-    """The matches of each file; `None` where too many lines are none."""
+def _files(lines: list[str]) -> tuple[_Files, list[str]]:
+    """The matches of each file, and the lines that are none."""
     found: _Files = {}
-    others = 0
+    others: list[str] = []
     for line in lines:
         match = _MATCH.match(line)
         if match:
-            found.setdefault(match[1], []).append(match[2][:_LONGEST_MATCH])
+            said = match[2] if len(match[2]) <= _LONGEST_MATCH else f"{match[2][:_LONGEST_MATCH]}…"
+            found.setdefault(match[1], []).append(said)
         else:
-            others += 1
-    return found if found and others <= (1 - _MOSTLY) * len(lines) else None
+            others.append(line)
+    return found, others
 
 
-def _text(answers: list[str], files: _Files, most: int) -> str:
-    return "\n".join([*answers, *(line for path, found in files.items() for line in _shown(path, found, most))])
+def _text(first: list[str], files: _Files, most: int) -> str:
+    return "\n".join([*first, *(line for path, found in files.items() for line in _shown(path, found, most))])
 
 
 def _shown(path: str, found: list[str], most: int) -> Iterable[str]:

@@ -119,3 +119,23 @@ def test_the_last_word_of_a_subject_is_a_word() -> None:
     out = shortened("\n".join(lines) + "\n", query="token")
     assert out.startswith("abc1234 Rotate the token\n")
     assert "abc1235 The tokenizer is faster\n" not in out.partition(lines[0][8:])[0]
+
+
+@pytest.mark.parametrize("printed", [False, True])
+def test_commits_behind_labels_keep_their_subjects(printed: bool) -> None:
+    """As the official git server tells them, and as it did before."""
+    parts = ["Commit history:"]
+    for at in range(150):
+        message = f"Fix retry {at} of the upstream\n\nIt closed its socket {at} times.\n"
+        author = f'<git.Actor "Dana Li <dana{at}@example.org>">' if printed else "Dana Li"
+        told = repr(message) if printed else message
+        sha = f"{at:040x}"
+        parts.append(f"Commit: {sha!r}" if printed else f"Commit: {sha}")
+        parts.append(f"Author: {author}\nDate: 2026-03-0{at % 9 + 1} 10:00:11+02:00\nMessage: {told}\n")
+    text = "\n".join(parts)
+    out = shortened(text)
+    assert detect(text) is Kind.COMMITS
+    assert all(f"Fix retry {at} of the upstream\n" in out for at in range(150))
+    assert "  Dana Li, 2026-03-01 10:00:11+02:00\n  It closed its socket 0 times.\n" in out
+    assert "hash and subject of all 150 commits" in out
+    assert "It closed its socket 141 times." in shortened(text, query="retry 141")

@@ -112,3 +112,11 @@ def test_lists_of_changes_are_markdown_whatever_they_name() -> None:
         for at in range(120)
     )
     assert detect(f"# Changes\n\n{table}{changes}") is Kind.MARKDOWN
+
+
+def test_entries_that_all_set_one_name_are_no_settings() -> None:
+    lines = [f"reqid={at} GET https://app.example.org/{at * 7}?page={at} [success - 200]" for at in range(300)]
+    lines[77] = lines[77].replace("success - 200", "failed - 502")
+    text = "# Network requests\n" + "\n".join(lines)
+    assert detect(text) is Kind.LOG
+    assert "[failed - 502]" in shortened(text)

@@ -80,6 +80,12 @@ def test_tagged_entries_are_listed() -> None:
     assert "entry_number_0499" in out
 
 
+def test_what_a_listing_says_besides_its_entries_stays() -> None:
+    lines = [f"[FILE] entry_number_{at:04}                {at}.25 KB" for at in range(800)]
+    out = shortened("\n".join([*lines, "", "Total: 800 files, 0 directories", "Combined size: 311.5 MB"]))
+    assert "Total: 800 files, 0 directories\nCombined size: 311.5 MB\n" in out
+
+
 def test_the_query_is_answered_from_a_listing() -> None:
     parts: list[str] = []
     for at in range(300):

@@ -58,6 +58,15 @@ def test_the_query_is_answered_with_the_lines_around() -> None:
     assert lines[1_776] in out
 
 
+def test_what_a_search_says_besides_its_matches_stays_and_long_ones_are_cut() -> None:
+    text = f"{found(60, 40)}\nsrc/big.js:1:{'x' * 2_000}\ngrep: ./core.bin: binary file matches\n(2401 matches)"
+    out = shortened(text)
+    assert "grep: ./core.bin: binary file matches" in out
+    assert "(2401 matches)" in out
+    assert f"src/big.js:1:{'x' * 290}" in out
+    assert "x" * 301 not in out
+
+
 @pytest.mark.parametrize("options", ["-rn", "-rnC1"])
 def test_what_grep_prints(tmp_path: Path, options: str) -> None:
     for at in range(30):

@@ -9,6 +9,7 @@ from actors.compressor.units import split
 from tests.actors.compressor.texts import shortened
 
 FORMS = {
+    "network": ("reqid={x} GET https://app.example.org/v2/{x}?page={y} [success - {state}]", "[success - {state}]"),
     "browser": ("[GET] https://cdn.example/assets/{x:x}.js => [{state}] ", "=> [{state}]"),
     "access log": (
         '10.1.32.{y} - - [01/Mar/2026:07:00:{y:02} +0000] "GET /files/{x} HTTP/1.1" {state} {x}',
