@@ -10,6 +10,7 @@ from enum import Enum
 import re2
 
 from actors.compressor import jsontext
+from actors.compressor.expanded import rows_as_json
 from actors.compressor.findings import reports
 from actors.compressor.labelled import written_out
 from actors.compressor.often import often
@@ -123,6 +124,10 @@ _CODE = re.compile(
     r"|=(?:head\d|item|cut|over|back)\b|[A-Za-z]+-[A-Z]\w+ |\$[\w:]+ ?[-+.|]?= "
     r"|(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|SET|COPY|GRANT|COMMENT ON|BEGIN|COMMIT)\b))"
 )
+_DIRECTIVE = re.compile(r"\s*(?:[a-z_]\w{1,60}(?: [^;{}=()]{1,200})? ?[;{]|\})\s*(?:#.*)?$")
+"""A line of the settings of web servers."""
+_FACT = re.compile(r"[a-zA-Z_][\w.-]{1,80}:\S[^:]{0,120}$")
+"""A name and a value as servers tell of themselves."""
 _SETTING = re.compile(
     r"^\s*(?:- )?[\w.$/\"'@-]{1,80}(?::(?: |$)| ?= ?\S)|^\s*- \S|^\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$|^---$|^\s*[#;] ?"
 )
@@ -178,6 +183,11 @@ def look(text: str) -> Seen:
         document = jsontext.parse(whole) if whole is not None else None
         if document is not None:
             return Seen(Kind.JSON, document, wrapped="JSON that was cut off, closed")
+    if head[:2] in ("**", "-["):
+        written = rows_as_json(text)
+        document = jsontext.parse(written) if written is not None else None
+        if document is not None:
+            return Seen(Kind.JSON, document, wrapped="rows written out to JSON")
     if head[:1] == '"' and (inner := jsontext.text_in(text)) is not None:
         seen = look(inner)
         freed = ", ".join(filter(None, ("JSON string to text", seen.wrapped)))
@@ -243,6 +253,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.PATHS
     if delimiter(lines) or aligned(lines) or preamble(lines):
         return Kind.TABLE
+    if often(lines, _DIRECTIVE.match, 0.9 * count) or often(lines, _FACT.match, 0.85 * count):
+        return Kind.CONFIG
     if often(lines, _SETTING.match, 0.85 * count) and (
         any(map(_SECTION.match, lines)) or often(lines, _ASSIGNED.match, 0.2 * count)
     ):

@@ -37,11 +37,11 @@ _MOST_CUES = 40
 _SECTION = re.compile(r"\[\[?[^\[\]]{1,120}\]?\]")
 _IDENTITY = re.compile(
     r"^\s*(?:- )?[\"']?(?:name|title|kind|host|hostname|service|resource|namespace|summary|label|text"
-    r"|operationid)[\"']?\s*[:=]\s*\S",
+    r"|operationid)[\"']?\s*[:=]\s*\S|server_?name\s+\S|(?:upstream|location)\s+\S+.*\{$",
     re.I,
 )
 _COMMENTS = frozenset("#;/")
-_NAMES = frozenset("-\"'nNtTkKhHsSrRlLoO")
+_NAMES = frozenset("-\"'nNtTkKhHsSrRlLoOuU")
 """How lines begin that may match `_IDENTITY`."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
@@ -62,6 +62,9 @@ _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
 _MOSTLY_COMMENTS = 0.4
+_DEFINED = re.compile(r"(?: {1,8}|\t)(?!-)\S{2,40}(?:, \S{2,40})?(?: {2,}|\t+)[^\W\d_]\S* +\S")
+"""A term and its explanation beside it, as in lists of commands."""
+_MOST_DEFINED = 0.35
 _MOST_TITLES = 0.25
 """Of the units; where more stand alone, standing alone says nothing."""
 
@@ -118,6 +121,9 @@ def settings(units: Units) -> list[int]:
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
+    defined = [at for at, line in enumerate(lines) if line[:1].isspace() and _DEFINED.match(line)]
+    for index in defined if len(defined) <= _MOST_DEFINED * len(lines) else ():
+        found[index] = max(found[index], SALIENT)
     _headings(units, found)
     _said_in_comments(bare, firsts, found, {*told})
     return ranks.ends(found, 2, 2)

@@ -20,7 +20,7 @@ _ALARMS = (
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
     "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
-    "status 4", "status 5", "fail:", "crit:",
+    "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "degraded", "broken",
 )  # fmt: skip
 _SEVERE = re.compile(
     r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled"
@@ -36,6 +36,7 @@ _SEVERE = re.compile(
     r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
     r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
     r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): "
+    r"|[:=] ?[\"']?(?i:err|error|down|failed|failing|unhealthy|degraded|broken)[\"']?[,;]?$"
 )
 _DETAIL = re.compile(
     r"^\s*[-+>|E]?\s*(?:Expected|Received|expected|received|actual|Actual|got|want|left|right)\b[^:]{0,20}: ?\S"

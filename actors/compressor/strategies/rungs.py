@@ -67,6 +67,8 @@ LISTING = (
     Rung(text=300, opaque=80, scalars=300, head=2, tail=1, rows=100_000, least=PLAIN, cap=1600),
     Rung(text=160, opaque=40, scalars=200, head=1, tail=1, rows=100_000, least=PLAIN, cap=1300),
     Rung(text=120, opaque=20, scalars=120, head=1, tail=1, rows=100_000, least=PLAIN, columns=4, cap=1000),
+    Rung(text=120, opaque=20, scalars=120, head=1, tail=1, rows=100_000, least=PLAIN, columns=3, cap=1000),
+    Rung(text=120, opaque=20, scalars=120, head=1, tail=1, rows=100_000, least=PLAIN, columns=2, cap=1000),
     Rung(text=120, opaque=24, scalars=120, head=1, tail=1, rows=100_000, least=TEXT, cap=1000),
     Rung(text=84, opaque=20, scalars=120, head=1, tail=0, rows=100_000, least=TEXT, cap=800),
     Rung(text=72, opaque=16, scalars=60, head=1, tail=0, rows=100_000, least=TEXT, cap=700),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -21,13 +22,13 @@ from config.tokens import cost
 
 _MOST_REPETITION = 12
 """Member names and punctuation are hardly ever more than this many times the values."""
-_TEXT_RUNG, _IDENTITY_RUNGS = 5, 12
+_TEXT_RUNG, _IDENTITY_RUNGS = 7, 14
 _MOST_OF = 0.5
 _FILLED, _WIDER = 0.8, 1.3
 """A document that takes less of its room is tried in a wider one: parts do not always take what they are given."""
 _MEASURED, _MOST_TRIES = 20_000, 5
 """Code points that say how many tokens a document has, and rooms that are tried before one fits."""
-_MORE_ROWS = (1.08, 1.16, 1.25, 1.35)
+_MORE_ROWS, _ABOUT = (1.35, 1.25, 1.16, 1.08, 1.04), 1.03
 _HEADS = (5, 10, 20, 40)
 _LISTING_SHARE = 1.6
 """Of the soft target, with the fields of all records: they say more than whole ones do."""
@@ -56,7 +57,7 @@ def listing(task: Task, data: bytes, shorten: Callable[[Task], Draft]) -> Draft 
     if best is None:
         return listing(replace(task, query=""), data, shorten) if task.query else None
     if best.rows < ALL:
-        return drafts.filled(best, [replace(best, rows=int(best.rows * more)) for more in _MORE_ROWS], task.budget)
+        return drafts.extended(best, task.budget)
     return drafts.filled(best, [replace(best, head=count) for count in _HEADS if count > best.head > 0], task.soft)
 
 
@@ -149,9 +150,20 @@ class Drafts:
             node = largest
         return Shape.OTHER
 
-    def first(self, rungs: Iterable[Rung], room: Budget) -> Rung | None:
-        """The first of the rungs on which the document fits the room."""
-        return next((rung for rung in rungs if (draft := self.of(rung)) is not None and room.fits(draft.text)), None)
+    def first(self, rungs: Sequence[Rung], room: Budget) -> Rung | None:
+        """The first of the rungs, rich to poor, on which the document fits the room."""
+
+        def fits(rung: Rung) -> bool:
+            draft = self.of(rung)
+            return draft is not None and room.fits(draft.text)
+
+        whole = [rung for rung in rungs if rung.rows >= ALL]
+        # Where not even the poorest row of every record fits, the richer ones are not tried.
+        if whole and fits(whole[-1]):
+            return next(filter(fits, whole))
+        fewer = rungs[len(whole) :]
+        at = bisect_left(fewer, True, key=fits)
+        return fewer[at] if at < len(fewer) else None
 
     def filled(self, rung: Rung, richer: list[Rung], room: Budget) -> Draft | None:
         """The draft of a rung, or of the richest of the richer ones, poor to rich, that still fits the room."""
@@ -162,6 +174,19 @@ class Drafts:
                 break
             best = draft
         return best
+
+    def extended(self, rung: Rung, room: Budget) -> Draft | None:
+        """The draft of a rung that lists some of the records, with as many more rows as still fit the room."""
+        draft = self.of(rung)
+        if draft is None:
+            return None
+        size = Budget.of(draft.text)
+        most = min(room.chars / size.chars, room.tokens / size.tokens)
+        for more in (more for more in _MORE_ROWS if more <= _ABOUT * most):
+            wider = self.of(replace(rung, rows=int(rung.rows * more)))
+            if wider is not None and room.fits(wider.text):
+                return wider
+        return draft
 
     def fitted(self, room: Budget) -> Draft | None:
         """The document fitted into the room as a whole; `None` where that does not work out."""

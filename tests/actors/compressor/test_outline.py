@@ -90,3 +90,29 @@ def test_a_warning_among_the_comments_of_settings_stays(rng: random.Random) -> N
         said = "DANGER: this deletes the archive." if at == 70 else sentence(rng)
         text += f"# {said}\n# {sentence(rng)}\nkey.{at} = {at}\n\n"
     assert "DANGER: this deletes the archive." in shortened(text)
+
+
+def test_terms_with_their_explanation_beside_them_stay() -> None:
+    commands = [f"  manage-part-{at:<10} Looks after part {at} of the fleet." for at in range(40)]
+    options = [
+        f"  --option-{at} VALUE\n{' ' * 24}What option {at} sets.\n{' ' * 24}Its default is {at}." for at in range(150)
+    ]
+    text = "usage: fleet <command>\n\ncommands:\n" + "\n".join(commands) + "\n\noptions:\n" + "\n".join(options)
+    out = shortened(text)
+    assert all(f"manage-part-{at} " in out for at in range(40))
+    assert all(f"--option-{at} " in out for at in range(150))
+
+
+def test_names_of_servers_and_facts_that_something_is_broken_stay() -> None:
+    servers = "".join(
+        f"    server {{\n        listen 443 ssl;\n        server_name host{at}.example.org;\n"
+        f"        location /part {{\n            proxy_pass http://part_{at}:8000;\n        }}\n    }}\n"
+        for at in range(120)
+    )
+    out = shortened(f"user nginx;\nhttp {{\n{servers}}}\n")
+    assert all(f"server_name host{at}.example.org;" in out for at in range(120))
+    facts = [f"some_figure_{at}:{at * 7919 % 99_991}" for at in range(900)]
+    facts[333], facts[666] = "rdb_last_bgsave_status:err", "master_link_status:down"
+    out = shortened("# Server\n" + "\n".join(facts))
+    assert facts[333] in out
+    assert facts[666] in out
