@@ -18,7 +18,7 @@ from actors.compressor.pyrepr import as_json
 from actors.compressor.stamps import unstamped
 from actors.compressor.tabular import aligned, delimiter, headless, preamble
 
-_SAMPLE_LINES = 400
+_SAMPLE_LINES = 200
 _SAMPLE_CHARS = 20_000
 _DEEP = " " * 40
 _UNEVEN = 0.618

@@ -121,7 +121,7 @@ def settings(units: Units) -> list[int]:
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
-    defined = [at for at, line in enumerate(lines) if line[:1].isspace() and _DEFINED.match(line)]
+    defined = [at for at in compress(range(len(lines)), depths) if _DEFINED.match(lines[at])]
     for index in defined if len(defined) <= _MOST_DEFINED * len(lines) else ():
         found[index] = max(found[index], SALIENT)
     _headings(units, found)

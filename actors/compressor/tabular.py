@@ -11,6 +11,7 @@ _MEASURE = re.compile(r"[-+]?\d[\d.,/:]*[%kKMGTmunbsB]{0,3}$")
 _LONGEST_PREAMBLE, _FEWEST_MEASURED, _FEWEST_MEASURES = 12, 10, 3
 _FEWEST_ALIKE = 40
 """Rows from which on a table needs no header to be one."""
+_LOOKED_AT = 12
 _ALIKE, _FEWEST_CELLS, _MOST_CELLS = 0.9, 3, 12
 _DISTINCT = 0.9
 _NAME = re.compile(r"[^\W\d]|[/.~_-]?[^\W\d]")
@@ -84,14 +85,13 @@ def headless(lines: list[str]) -> list[list[str]] | None:
         return None
     for cut in (wide_cells, str.split):
         # Most texts are none, and few of their lines show it.
-        if _usual([*map(cut, lines[:: 1 + len(lines) // _FEWEST_ALIKE])])[1] < _ALIKE - 0.1:
+        width, share = _usual([*map(cut, lines[:: 1 + len(lines) // _LOOKED_AT])])
+        if share < _ALIKE - 0.2 or not _FEWEST_CELLS <= width <= _MOST_CELLS:
             continue
         cells = [*map(cut, lines)]
         width, share = _usual(cells)
-        if share >= _ALIKE and _FEWEST_CELLS <= width <= _MOST_CELLS:
-            columns = zip(*(row for row in cells if len(row) == width), strict=True)
-            if any(map(_names, columns)):
-                return cells
+        if share >= _ALIKE and any(map(_names, zip(*(row for row in cells if len(row) == width), strict=True))):
+            return cells
     return None
 
 

@@ -81,6 +81,8 @@ def table(task: Task) -> Draft | None:
 
 def _cut_rows(units: Units, query: str) -> None:
     """Of rows that are far too long the beginning, or what answers the query."""
+    if max(map(len, units.contents)) <= LONGEST_UNIT:
+        return
     for at, row in enumerate(units.contents):
         if len(row) > LONGEST_UNIT:
             start = max(0, window(row, query, _LONGEST_ROW // 2) - _LONGEST_ROW // 2) if query else 0
@@ -154,7 +156,9 @@ def _first_names(grid: Grid, columns: list[list[str]], ranked: list[int], room: 
     at = next((at for at in ranked if columns[at][0][:1] not in _NUMERIC), None)
     if at is None:
         return "", []
-    for share in _SHARES:
+    whole = Budget.of("; ".join(columns[at]))
+    most = min(room.chars / whole.chars, room.tokens / whole.tokens)
+    for share in [share for share in _SHARES if share <= most]:
         count = int(share * len(grid.rows))
         first = [values[:count] for values in columns]
         text = _listed(grid.header, first, [at], None, f"the first {count} rows")
