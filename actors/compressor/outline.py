@@ -48,6 +48,9 @@ _TITLE = re.compile(
     r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} \S.{0,100}$"
     r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
+_WIKI = re.compile(r"(={2,6}) ?[^=\s].{0,120}?\1\s*$")
+_CAPITALS = re.compile(r"(?!https?|[A-Z]+: *$)[A-Z][A-Z]{2,}(?:[ -][A-Z]{2,}){0,5}: \S")
+"""What somebody announces in capitals: `MATERIAL WEAKNESS: …`."""
 _RULED = frozenset("=-~^*+#\"'`")
 _RULES = tuple(mark * 3 for mark in _RULED)
 _TITLED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZcpsa*_=제件主 \t\r\v\f\u3000\xa0")
@@ -57,11 +60,16 @@ _LONGEST_STAMP = 60
 _MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
 _CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
 _AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
+_FEW_ANNOUNCED = 4
 _FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
 _MOSTLY_COMMENTS = 0.4
+_SYNOPSES = frozenset(
+    ("NAME", "SYNOPSIS", "USAGE", "Synopsis", "Usage", "Usage:", "usage:", "ÜBERSICHT", "BEZEICHNUNG")
+)
+"""Heads of manuals under which a line says what it is all about."""
 _DEFINED = re.compile(r"(?: {1,8}|\t)(?!-)\S{2,40}(?:, \S{2,40})?(?: {2,}|\t+)[^\W\d_]\S* +\S")
 """A term and its explanation beside it, as in lists of commands."""
 _MOST_DEFINED = 0.35
@@ -121,6 +129,8 @@ def settings(units: Units) -> list[int]:
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
+    for index in [at for at, words in enumerate(bare[:-1]) if words in _SYNOPSES]:
+        found[index + 1] = max(found[index + 1], SALIENT)
     defined = [at for at in compress(range(len(lines)), depths) if _DEFINED.match(lines[at])]
     for index in defined if len(defined) <= _MOST_DEFINED * len(lines) else ():
         found[index] = max(found[index], SALIENT)
@@ -175,6 +185,9 @@ def prose(units: Units) -> list[int]:
     for index in _amounts(units):
         found[index] = max(found[index], USEFUL)
     _headings(units, found)
+    announced = [at for at, line in enumerate(units.contents) if line[:3].isupper() and _CAPITALS.match(line)]
+    for index in announced if len(announced) <= _FEW_ANNOUNCED + _MOST_AMOUNTS * len(units) else ():
+        found[index] = max(found[index], SALIENT)
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
@@ -198,11 +211,19 @@ def starred(units: Units) -> dict[int, int]:
     return found if len({*found.values()}) > 1 and len(found) <= _MOST_TITLES * len(units) else {}
 
 
+def _wiki_headings(units: Units) -> dict[int, int]:
+    """Headings between equals signs, as wikis write them, and their levels from 1."""
+    if "\n==" not in units.text:
+        return {}
+    found = {at: match for at, line in enumerate(units.contents) if line[:2] == "==" and (match := _WIKI.match(line))}
+    return {at: len(match[1]) - 1 for at, match in found.items()} if len(found) <= 0.5 * len(units) else {}
+
+
 def _headings(units: Units, found: list[int]) -> None:
     """Lifts headings by their levels; the rule under one says nothing of its own."""
     for index, level in underlined(units).items():
         found[index], found[index + 1] = SALIENT + max(1, 4 - level), NOISE
-    for index, level in starred(units).items():
+    for index, level in (starred(units) | _wiki_headings(units)).items():
         found[index] = SALIENT + max(1, 4 - level)
 
 

@@ -20,7 +20,8 @@ _ALARMS = (
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
     "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
-    "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "degraded", "broken",
+    "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "invalid", "unmet ",
+    "degraded", "broken",
 )  # fmt: skip
 _SEVERE = re.compile(
     r"\b(?:FATAL|CRITICAL|EMERG(?:ENCY)?|PANIC|ERROR|SEVERE|FAILED|FAILURES?|FAIL|ERRORS|OOMKilled"
@@ -35,7 +36,7 @@ _SEVERE = re.compile(
     r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
     r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
     r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
-    r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): "
+    r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): |\b(?:invalid|UNMET [A-Z ]*DEPENDENCY|missing): \S"
     r"|[:=] ?[\"']?(?i:err|error|down|failed|failing|unhealthy|degraded|broken)[\"']?[,;]?$"
 )
 _DETAIL = re.compile(

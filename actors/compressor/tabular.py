@@ -56,8 +56,12 @@ def aligned(lines: list[str]) -> bool:
     names = names if len(names) >= 3 else lines[0].split()
     if not 3 <= len(names) <= 20 or not all(name[:1].isupper() or name[:1] == "%" for name in names):
         return False
+    if names[0] == names[-1]:
+        return False  # the head of a manual page
     capitals = sum(1 for name in names if name.isupper())
     rows = [len(wide_cells(line)) for line in lines[1:]]
+    if 2 * sum(1 for width in rows if width >= max(2, len(names) // 3)) < len(rows):
+        return False
     alike = sum(1 for width in rows if abs(width - len(names)) <= 1)
     # A title in capitals has no room between its words.
     spaced = "  " in lines[0].strip() or "\t" in lines[0].strip()

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from actors.compressor.detect import Kind, detect
 from actors.compressor.outline import underlined
 from actors.compressor.trouble import trouble
 from actors.compressor.units import split
@@ -116,3 +117,38 @@ def test_names_of_servers_and_facts_that_something_is_broken_stay() -> None:
     out = shortened("# Server\n" + "\n".join(facts))
     assert facts[333] in out
     assert facts[666] in out
+
+
+def filler(count: int, seed: int) -> str:
+    rng = random.Random(seed)
+    return "\n".join(sentence(rng, 60) for _ in range(count))
+
+
+def test_headings_of_wikis_stay_however_many_they_are() -> None:
+    parts = [f"{'=' * (2 + at % 2)} Section number {at} {'=' * (2 + at % 2)}\n{filler(2, at)}\n" for at in range(30)]
+    out = shortened("The Danube is a river.\n\n" + "\n".join(parts))
+    assert all(f"Section number {at} =" in out for at in range(30))
+
+
+def test_what_is_announced_in_capitals_stays() -> None:
+    paragraphs = [filler(4, at) for at in range(40)]
+    paragraphs[20] += "\nMATERIAL WEAKNESS: controls over revenue recognition were not effective.\n" + filler(1, 99)
+    assert "MATERIAL WEAKNESS: controls" in shortened("\n\n".join(paragraphs))
+
+
+def test_what_a_tree_of_packages_finds_invalid_stays() -> None:
+    lines = [f"| +-- package-{at}@1.{at}.0" for at in range(900)]
+    lines[432] = "| +-- invalid: zod@3.22.4 /srv/app/node_modules/zod"
+    out = shortened("app@1.0.0\n" + "\n".join(lines))
+    assert lines[432] in out
+
+
+def test_a_manual_keeps_its_synopsis() -> None:
+    options = "\n\n".join(f"       --option-{at} VALUE\n              {filler(1, at)[:200]}" for at in range(90))
+    head = f"SETTLE(1){' ' * 24}Settle Manual{' ' * 24}SETTLE(1)"
+    name, synopsis = "NAME\n       settle - moves balances", "SYNOPSIS\n       settle [options] [account...]"
+    text = f"{head}\n\n{name}\n\n{synopsis}\n\nOPTIONS\n{options}\n"
+    assert detect(text) is not Kind.TABLE
+    out = shortened(text)
+    assert "settle - moves balances" in out
+    assert "settle [options] [account...]" in out
