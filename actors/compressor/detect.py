@@ -73,8 +73,8 @@ _STAMP = re.compile(
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", "FATAL", "CRITICAL", "SEVERE", "level=")
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b|\blevel=\w+")
 _REPORT = re.compile(
-    r"^(?:={7,} .{1,200} ={3,}$|(?=.{60})={3,} .{1,200} ={3,}$|_{3,} .{1,200} _{3,}$|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)"
-    r"|(?:not )?ok \d+|--- (?:PASS|FAIL)"
+    r"^(?:={7,} .{1,200} ={3,}$|(?=.{60})={3,} .{1,200} ={3,}$|_{3,} .{1,200} _{3,}$"
+    r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)|(?:not )?ok \d+|--- (?:PASS|FAIL)"
     r"|test \S+ \.\.\. (?:ok|FAILED)|\s*(?:✓|✔|✕|✗|×) |(?:PASS|FAIL)[ :]|Traceback \(most recent call last\)|E   )"
 )
 _WRITTEN = re.compile(

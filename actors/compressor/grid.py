@@ -155,7 +155,7 @@ def odd(grid: Grid) -> list[int]:
             for at, shape in enumerate(shapes):
                 if shape in rare:
                     found[at] = min(found.get(at, total), rare[shape])
-        for at in _far(*measures):
+        for at in far(*measures):
             found[at] = min(found.get(at, total), 1)
         for place, at in enumerate(_largest(*measures)):
             found[at] = min(found.get(at, total), 2 + place)
@@ -193,7 +193,7 @@ def _are_plain(values: list[str]) -> bool:
     return joined.isascii() and joined.replace(".", "").isdecimal() and all(values)
 
 
-def _far(numbers: list[float], places: Sequence[int]) -> list[int]:
+def far(numbers: list[float], places: Sequence[int]) -> list[int]:
     """Positions of numbers far from the others of their column."""
     if not numbers:
         return []

@@ -311,13 +311,16 @@ def _failed_inside(record: Record) -> bool:
 
 
 def _outliers(records: list[Record], found: dict[str, Field], paths: dict[str, Path]) -> list[int]:
-    """Records with a rare value in a field that otherwise has few values."""
+    """Records with a rare value in a field that otherwise has few values, or a number far from all others."""
     total = len(records)
     if total < _FEWEST:
         return []
     rare: dict[tuple[str, bytes], int] = {}
     for name, own in found.items():
-        if not 2 <= len(own.values) <= 16 or own.present < 0.9 * total:
+        if own.present < 0.9 * total:
+            continue
+        rare |= {(name, value): 1 for value in fields.far(own)}
+        if not 2 <= len(own.values) <= 16:
             continue
         for value, count in own.values.items():
             if count <= max(1, total // 100):

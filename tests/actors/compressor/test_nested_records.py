@@ -251,3 +251,15 @@ def test_who_has_no_name_is_called_by_the_address() -> None:
     ]
     out = shortened(json.dumps(items, indent=2))
     assert all(f"{words(number, 2).replace(' ', '.')}@example.org" in out for number in range(60))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_number_far_from_all_others_shows_its_record(inside: bool) -> None:
+    rows = [
+        {"ticker": f"T{at:04}", "company": f"{words(at)}", "close": at % 97 + 0.5}
+        | ({"last": {"change": (at * 37 % 61) / 10}} if inside else {"change": (at * 37 % 61) / 10})
+        for at in range(600)
+    ]
+    odd = {"ticker": "ZZZQ", "company": "Halted Holdings", "close": 0.0}
+    rows[411] = odd | ({"last": {"change": -97.31}} if inside else {"change": -97.31})
+    assert "-97.31" in shortened(json.dumps(rows))
