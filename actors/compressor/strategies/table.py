@@ -29,11 +29,13 @@ _ROWS_SHARE = 0.2
 """Of the soft target; like rows say little."""
 _COLUMNS_SHARE = 1.3
 """Of the soft target, with the columns of all rows: they say more than rows do."""
+_NAMES_SHARE = 1.7
+"""Likewise, where even the names of the rows do not fit otherwise."""
 _MOST_COLUMNS = 4
 _LONGEST_NAME, _LONGEST_HEADER = 48, 40
 _CUT_TITLES = (40, 28, 20)
 """Code points that are left of long titles, so that all of them have room."""
-_SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Of the rows that are named where there is no room for the names of all."""
 _IN_LINE = 10
 _DISTINCT, _NEARLY_ALL = 0.3, 0.9
@@ -67,8 +69,9 @@ def table(task: Task) -> Draft | None:
     total = len(grid.rows)
     if surveyed is None:
         excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.scaled(_ROWS_SHARE), Gaps.BLOCK)
-        wide = task.budget.capped(task.soft.scaled(_COLUMNS_SHARE))
-        listed, names = _telling(grid, grid.columns, set(few), wide.minus(excerpt.text + extra))
+        shown = excerpt.text + extra
+        wide, most = (task.budget.capped(task.soft.scaled(share)) for share in (_COLUMNS_SHARE, _NAMES_SHARE))
+        listed, names = _telling(grid, set(few), wide.minus(shown), most.minus(shown))
         extra += listed
     else:
         surveyed.rows.restore(units)
@@ -113,12 +116,16 @@ def _counts(header: list[str], few: dict[int, Counter[str]]) -> str:
     return "\n[counts | " + " | ".join(parts) + "]" if parts else ""
 
 
-def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) -> tuple[str, list[str]]:
+def _telling(grid: Grid, few: set[int], room: Budget, most: Budget) -> tuple[str, list[str]]:
     """The columns that tell rows apart, of all rows, as many as fit the room, and their names.
 
     A running number says nothing on its own: it names every tenth row. Nor does a measure, without a name or in the
     place of one that has no room.
+
+    Args:
+        most: the room for the names of the rows, where `room` is too small for them.
     """
+    columns = grid.columns
     counting = next((at for at, values in enumerate(columns) if at not in few and _counting(values)), None)
     best = ""
     chosen: list[int] = []
@@ -147,23 +154,25 @@ def _telling(grid: Grid, columns: list[list[str]], few: set[int], room: Budget) 
         if len(chosen) == _MOST_COLUMNS:
             break
     if not chosen:
-        return _first_names(grid, columns, ranked, room)
+        return _first_names(grid, ranked, most)
     return best, [grid.header[at][:_LONGEST_HEADER] for at in chosen]
 
 
-def _first_names(grid: Grid, columns: list[list[str]], ranked: list[int], room: Budget) -> tuple[str, list[str]]:
+def _first_names(grid: Grid, ranked: list[int], room: Budget) -> tuple[str, list[str]]:
     """The best column of words, of as many first rows as fit, where it is too long for all of them."""
+    columns = grid.columns
     at = next((at for at in ranked if columns[at][0][:1] not in _NUMERIC), None)
     if at is None:
         return "", []
     whole = Budget.of("; ".join(columns[at]))
-    most = min(room.chars / whole.chars, room.tokens / whole.tokens)
-    for share in [share for share in _SHARES if share <= most]:
+    part = min(room.chars / whole.chars, room.tokens / whole.tokens)
+    for share in [share for share in _SHARES if share <= part]:
         count = int(share * len(grid.rows))
         first = [values[:count] for values in columns]
-        text = _listed(grid.header, first, [at], None, f"the first {count} rows")
+        which, up_to = ("all rows", "") if share == 1 else (f"the first {count} rows", f" up to row {count}")
+        text = _listed(grid.header, first, [at], None, which)
         if count and room.fits(text):
-            return text, [f"{grid.header[at][:_LONGEST_HEADER]} up to row {count}"]
+            return text, [f"{grid.header[at][:_LONGEST_HEADER]}{up_to}"]
     return "", []
 
 

@@ -258,8 +258,9 @@ def test_a_number_far_from_all_others_shows_its_record(inside: bool) -> None:
     rows = [
         {"ticker": f"T{at:04}", "company": f"{words(at)}", "close": at % 97 + 0.5}
         | ({"last": {"change": (at * 37 % 61) / 10}} if inside else {"change": (at * 37 % 61) / 10})
-        for at in range(600)
+        for at in range(90 if inside else 600)
     ]
     odd = {"ticker": "ZZZQ", "company": "Halted Holdings", "close": 0.0}
-    rows[411] = odd | ({"last": {"change": -97.31}} if inside else {"change": -97.31})
-    assert "-97.31" in shortened(json.dumps(rows))
+    rows[77] = odd | ({"last": {"change": -97.31}} if inside else {"change": -97.31})
+    text = json.dumps([row | {"notes": words(at, 30)} for at, row in enumerate(rows)])
+    assert "-97.31" in shortened(text)
