@@ -16,7 +16,7 @@ from actors.compressor.labelled import written_out
 from actors.compressor.often import often
 from actors.compressor.pyrepr import as_json
 from actors.compressor.stamps import unstamped
-from actors.compressor.tabular import aligned, delimiter, headless, preamble
+from actors.compressor.tabular import aligned, delimiter, headless, indexed, one_line_rows, plain, preamble
 
 _SAMPLE_LINES = 200
 _SAMPLE_CHARS = 20_000
@@ -192,6 +192,9 @@ def look(text: str) -> Seen:
         seen = look(inner)
         freed = ", ".join(filter(None, ("JSON string to text", seen.wrapped)))
         return replace(seen, wrapped=freed, inner="" if seen.document else seen.inner or inner)
+    flat = one_line_rows(text, head) if '"' in head else None
+    if flat is not None and _by_lines(flat, flat[:_SAMPLE_CHARS]) is Kind.TABLE:
+        return Seen(Kind.TABLE, wrapped="line breaks in cells", inner=flat)
     return Seen(_by_lines(text, head))
 
 
@@ -251,7 +254,8 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.CONFIG
     if count >= 20 and often(lines, lambda line: "/" in line and _PATH.fullmatch(line), 0.8 * count):
         return Kind.PATHS
-    if delimiter(lines) or aligned(lines) or preamble(lines):
+    framed = [*plain(lines)]
+    if delimiter(framed) or aligned(framed) or preamble(framed) or indexed(framed):
         return Kind.TABLE
     if often(lines, _DIRECTIVE.match, 0.9 * count) or often(lines, _FACT.match, 0.85 * count):
         return Kind.CONFIG

@@ -12,10 +12,11 @@ from heapq import nlargest
 from itertools import islice
 from operator import ge, mul
 
-from actors.compressor.tabular import delimiter, headless, preamble, wide_cells
+from actors.compressor.tabular import delimiter, headless, indexed, plain, preamble, wide_cells
 
 _RULE = re.compile(r"^[\s|+:=-]*[-=]{2,}[\s|+:=-]*$")
 _NUMBER = re.compile(r"^[-+]?\d[\d,]*(?:\.\d+)?%?$")
+_FRAME_SIZE = re.compile(r"\[\d+ rows x \d+ columns\]$")
 _FEWEST_ROWS = 8
 _MOST_SHAPES = 12
 _MOST_ODD = 12
@@ -34,11 +35,16 @@ Measures = tuple[list[float], Sequence[int]]
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: its header, and of each row the line it stands in and its cells (as many as the header has)."""
+    """A table: its header, and of each row the line it stands in and its cells (as many as the header has).
+
+    Attributes:
+        rules: lines of nothing but a frame, and those on which a cell of the row above goes on.
+    """
 
     header: list[str]
     lines: list[int]
     rows: list[list[str]]
+    rules: frozenset[int] = frozenset()
 
     @cached_property
     def columns(self) -> list[list[str]]:
@@ -52,17 +58,21 @@ class Grid:
 
 def read(lines: Sequence[str]) -> Grid | None:
     """The table that the lines are; `None` where they are none. Blank lines and rules are no rows."""
-    kept = [
-        at
-        for at, line in enumerate(lines)
-        if line and not (line[0] in _RULE_START and (line.isspace() or (line[-1] in _RULE_START and _RULE.match(line))))
-    ]
+    lines = plain(lines)
+    kept: list[int] = []
+    rules: list[int] = []
+    for at, line in enumerate(lines):
+        if line and not (line[0] in _RULE_START and line.isspace()):
+            is_rule = line[0] in _RULE_START and line[-1] in _RULE_START and _RULE.match(line)
+            (rules if is_rule else kept).append(at)
     kept = kept[preamble([lines[at] for at in kept[:_SAMPLED]]) :]
     if len(kept) < 4:
         return None
+    mark = delimiter([lines[at] for at in kept[:200]])
+    if mark in ("", "|"):
+        kept = _from_first_bar(lines, kept)
     texts = [lines[at] for at in kept]
-    mark = delimiter(texts[:200])
-    cells = _separated(texts, mark) if mark and mark != "|" else _framed(texts) or _aligned(texts)
+    cells = _separated(texts, mark) if mark and mark != "|" else _framed(texts) or _aligned(texts) or _indexed(texts)
     if cells is None:
         return _without_header(kept, headless(texts))
     if len(cells) != len(texts):
@@ -73,8 +83,20 @@ def read(lines: Sequence[str]) -> Grid | None:
         return None
     header = [name.strip() for name in cells[0]]
     rows = [cells[at] if len(cells[at]) == width else [*cells[at], *[""] * width][:width] for at in fits[1:]]
+    places = [kept[at] for at in fits[1:]]
+    if texts[0][:1] == "|":
+        more = {at for at, row in enumerate(rows) if not row[0] and 2 * row.count("") >= width}
+        rules += [places[at] for at in more]
+        rows = [row for at, row in enumerate(rows) if at not in more]
+        places = [place for at, place in enumerate(places) if at not in more]
     _drop_label(header, rows)
-    return Grid(header, [kept[at] for at in fits[1:]], rows)
+    return Grid(header, places, rows, frozenset(rules))
+
+
+def _from_first_bar(lines: Sequence[str], kept: list[int]) -> list[int]:
+    """The lines without what is said before a framed table."""
+    first = next((place for place, at in enumerate(kept[:_FEWEST_ROWS]) if lines[at][:1] == "|"), 0)
+    return kept[first:]
 
 
 def _without_header(kept: list[int], cells: list[list[str]] | None) -> Grid | None:
@@ -84,6 +106,16 @@ def _without_header(kept: list[int], cells: list[list[str]] | None) -> Grid | No
     (width, _), *_ = Counter(map(len, cells)).most_common(1)
     rows = [(at, row) for at, row in zip(kept, cells, strict=True) if len(row) == width]
     return Grid([f"column {at}" for at in range(1, width + 1)], [at for at, _ in rows], [row for _, row in rows])
+
+
+def _indexed(lines: list[str]) -> list[list[str]] | None:
+    """Rows with an index that the header has no name for, or one on a line of its own."""
+    head = indexed(lines)
+    if not head:
+        return None
+    index = lines[1].strip() if head == 2 else "index"
+    rows = [[] if _FRAME_SIZE.match(line) else line.split() for line in lines[head:]]
+    return [[index, *lines[0].split()], *([[]] if head == 2 else []), *rows]
 
 
 def _drop_label(header: list[str], rows: list[list[str]]) -> None:
@@ -130,6 +162,8 @@ def _aligned(lines: list[str]) -> list[list[str]] | None:
     full = [row for row in words if len(row) == width]
     if len(full) < 0.95 * len(lines):
         return None
+    if not lines[0].isupper() and sum(1 for row in full if " " in row[-1].strip()) > 0.2 * len(full):
+        return None  # a sentence over columns that have nothing to do with it
     numeric = any(sum(1 for row in full[1:] if _NUMBER.match(row[at])) >= 0.9 * (len(full) - 1) for at in range(width))
     return words if numeric else None
 

@@ -9,13 +9,14 @@ from operator import lt, sub
 
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.trouble import trouble
 from actors.compressor.units import Units
 
 _CUES = (
     "decision", "action", "todo", "fixme", "recommend", "conclusion", "summary", "important", "deadline", "root cause",
-    "workaround", "agreed", "next step", "resolution", "resolved", "tl;dr", "caution", "danger", "breaking", "note:",
-    "warning", "achtung", "wichtig", "hinweis", "beschluss", "entscheidung", "fazit", "frist", "attention",
+    "workaround", "agreed", "decided", "next step", "resolution", "resolved", "tl;dr", "caution", "danger", "breaking",
+    "note:", "warning", "achtung", "wichtig", "hinweis", "beschluss", "entscheidung", "fazit", "frist", "attention",
     "conclusión", "decisión", "décision",
     "결론", "요약", "결정", "중요", "주의", "조치", "긴급",
     "結論", "要約", "決定", "重要", "注意", "対応", "至急", "期限", "结论", "决定", "紧急",
@@ -29,10 +30,11 @@ _CUE_WORD = (
 )
 _CUE = re.compile(
     rf"(?:^|[\s*_\[>(:]){_CUE_WORD}(?: #?\d{{1,4}})?[*_\]]{{0,2}} ?[:：]"
-    rf"|[【\[「]{_CUE_WORD}[^】\]」\n]{{0,12}}[】\]」]",
+    rf"|[【\[「]{_CUE_WORD}[^】\]」\n]{{0,12}}[】\]」]"
+    r"|\bwe(?:'ve| have| all)? (?:agreed|decided)\b|\b(?:final|our) decision\b|\bit was (?:agreed|decided|resolved)\b",
     re.I,
 )
-"""A word with a colon behind it, or in brackets."""
+"""A word with a colon behind it or in brackets, or what somebody says who decides."""
 _MOST_CUES = 40
 _SECTION = re.compile(r"\[\[?[^\[\]]{1,120}\]?\]")
 _IDENTITY = re.compile(
@@ -61,6 +63,7 @@ _MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원
 _CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
 _AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
 _FEW_ANNOUNCED = 4
+_MOST_FORMS, _FEWEST_OPENERS, _MOST_OPENED = 0.5, 8, 0.35
 _FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
@@ -185,12 +188,34 @@ def prose(units: Units) -> list[int]:
     for index in _amounts(units):
         found[index] = max(found[index], USEFUL)
     _headings(units, found)
+    _templated(units, apart, found)
     announced = [at for at, line in enumerate(units.contents) if line[:3].isupper() and _CAPITALS.match(line)]
     for index in announced if len(announced) <= _FEW_ANNOUNCED + _MOST_AMOUNTS * len(units) else ():
         found[index] = max(found[index], SALIENT)
     for index in cues(units):
         found[index] = MUST
     return ranks.ends(found, 3, 2)
+
+
+def _templated(units: Units, apart: list[bool], found: list[int]) -> None:
+    """Where a program wrote the text, line by line from a few forms: what it writes seldom, and the lines that open its
+    paragraphs and differ only by what these are about."""
+    shapes = shapes_of(units)
+    if len({*shapes}) > _MOST_FORMS * len(shapes):
+        return
+    written = statements(units, shapes)
+    for index in rare(written):
+        found[index] = max(found[index], SALIENT)
+    openers = [at for at in range(len(units)) if apart[at] or not at]
+    form, count = Counter(written[at] for at in openers).most_common(1)[0]
+    named = [at for at in openers if written[at] == form]
+    if (
+        form
+        and count >= max(_FEWEST_OPENERS, 0.5 * len(openers))
+        and units.size(named) <= _MOST_OPENED * len(units.text)
+    ):
+        for index in named:
+            found[index] = max(found[index], SALIENT)
 
 
 def _amounts(units: Units) -> list[int]:

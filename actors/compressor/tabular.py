@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
+_BARS = "│┃║"
+_PLAIN = str.maketrans(
+    {**dict.fromkeys(_BARS, "|"), **dict.fromkeys("─━═", "-"), **dict.fromkeys("├┼┤┌┬┐└┴┘╞╪╡╭╮╰╯╟╢╠╣╬╦╩╔╗╚╝", "+")}
+)
 _RAGGED_FROM, _RAGGED = 4, 2
 _WIDE = re.compile(r"\t+| {2,}")
 _MEASURE = re.compile(r"[-+]?\d[\d.,/:]*[%kKMGTmunbsB]{0,3}$")
 _LONGEST_PREAMBLE, _FEWEST_MEASURED, _FEWEST_MEASURES = 12, 10, 3
 _FEWEST_ALIKE = 40
 """Rows from which on a table needs no header to be one."""
+_HEADER = re.compile(r"[\w \",;\t./%()#-]{3,2000}$")
+_FEWEST_MARKS, _LONGEST_QUOTED = 2, 4_000_000
 _LOOKED_AT = 12
 _ALIKE, _FEWEST_CELLS, _MOST_CELLS = 0.9, 3, 12
 _DISTINCT = 0.9
 _NAME = re.compile(r"[^\W\d]|[/.~_-]?[^\W\d]")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+$")
+
+
+def plain(lines: Sequence[str]) -> Sequence[str]:
+    """The lines with frames as `|`, `-` and `+`."""
+    if not any(bar in line for line in lines[:_LONGEST_PREAMBLE] for bar in _BARS):
+        return lines
+    return [line.translate(_PLAIN) for line in lines]
 
 
 def delimiter(lines: list[str]) -> str:
@@ -36,6 +50,23 @@ def delimiter(lines: list[str]) -> str:
             if like >= 0.95 * len(rows) and (width >= 2 or len(rows) >= 8) and ". " not in rows[0]:
                 return mark
     return ""
+
+
+def one_line_rows(text: str, head: str) -> str | None:
+    """Separated values with the line breaks within their quoted cells as spaces; `None` where there are none, or where
+    the first line is no header.
+
+    Args:
+        head: the beginning of the text.
+    """
+    first = head.partition("\n")[0]
+    if max(map(first.count, ",;\t")) < _FEWEST_MARKS or not _HEADER.match(first) or len(text) > _LONGEST_QUOTED:
+        return None
+    parts = text.split('"')
+    if not len(parts) % 2 or not any("\n" in part for part in parts[1::2]):
+        return None
+    parts[1::2] = [part.replace("\r\n", " ").replace("\n", " ") for part in parts[1::2]]
+    return '"'.join(parts)
 
 
 def wide_cells(line: str) -> list[str]:
@@ -80,6 +111,20 @@ def preamble(lines: list[str]) -> int:
                 if sum(measured) >= _FEWEST_MEASURES:
                     return at
     return 0
+
+
+def indexed(lines: Sequence[str]) -> int:
+    """How many lines head a table whose rows have one cell more than the header has names, as data frames are printed:
+    the header, and the name of the index; 0 where the lines are none."""
+    if len(lines) < _FEWEST_ALIKE // 2 or not lines[0][:1].isspace():
+        return 0
+    names = lines[0].split()
+    head = 2 if len(lines[1].split()) == 1 else 1
+    rows = [line.split() for line in lines[head:]]
+    like = [row for row in rows if len(row) == len(names) + 1]
+    if not 2 <= len(names) <= 40 or any(map(_MEASURE.match, names)) or len(like) < _ALIKE * len(rows):
+        return 0
+    return head if any(map(_MEASURE.match, like[0][1:])) else 0
 
 
 def headless(lines: list[str]) -> list[list[str]] | None:

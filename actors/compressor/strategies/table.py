@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 from actors.compressor.budget import Budget
-from actors.compressor.excerpt import FILLER, MUST, SALIENT, Gaps, choose
+from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, Gaps, choose
 from actors.compressor.grid import Grid, odd, ranking, read
 from actors.compressor.relevance import window
 from actors.compressor.strategies.columns import identifies, place
@@ -22,6 +22,7 @@ _SAMPLED, _MOST_JUDGED = 400, 4_000
 """Values of a column that show that they are not few, and that are judged at most."""
 _FEW_VALUES = 12
 _NUMERIC = "+-.0123456789"
+_MOST_RULES = 4
 _HEAD = 25
 """First rows of a table that is sorted from the largest to the smallest."""
 _MOST_COUNTED = 6
@@ -58,6 +59,8 @@ def table(task: Task) -> Draft | None:
     rows = set(grid.lines)
     # Lines that are no rows are the header, rules, and what the tool says under its table.
     ranked = [FILLER if index in rows else MUST for index in range(len(units))]
+    for at in sorted(grid.rules)[_MOST_RULES:]:
+        ranked[at] = NOISE
     for at in (*grid.lines[: _HEAD if ranking(grid) else 3], grid.lines[-1]):
         ranked[at] = SALIENT
     for at in odd(grid):
@@ -77,7 +80,7 @@ def table(task: Task) -> Draft | None:
         surveyed.rows.restore(units)
         total += surveyed.rows.total_lines - len(units)
     excerpt = choose(units, ranked, task.budget.minus(extra), task.soft.minus(extra), Gaps.BLOCK)
-    kept = max(0, excerpt.kept - (len(units) - len(grid.rows)))
+    kept = max(0, excerpt.kept - (len(units) - len(grid.rows) - max(0, len(grid.rules) - _MOST_RULES)))
     others = f", the others by {', '.join(names)}" if names else ""
     return Draft(excerpt.text + extra, f"{kept} of {total} rows{others}", complete=excerpt.complete)
 
@@ -139,6 +142,9 @@ def _telling(grid: Grid, few: set[int], room: Budget, most: Budget) -> tuple[str
             break
         names = sorted([*chosen, at])
         text = _listed(grid.header, columns, names, counting)
+        if not chosen and at == ranked[0] and not room.fits(text) and most.fits(text):
+            best, chosen = text, names
+            break
         if not room.fits(text) and not chosen and _identity(grid.header[at]) and _worded(columns[at]):
             # The beginning of every title says more than other columns do.
             cut = [*columns]

@@ -152,3 +152,22 @@ def test_a_manual_keeps_its_synopsis() -> None:
     out = shortened(text)
     assert "settle - moves balances" in out
     assert "settle [options] [account...]" in out
+
+
+def test_what_was_agreed_in_plain_words_stays() -> None:
+    paragraphs = [filler(4, at) for at in range(40)]
+    paragraphs[20] = f"{filler(2, 7)}\nSo we agreed to drop the legacy exporter by March.\n{filler(2, 8)}"
+    assert "we agreed to drop the legacy exporter" in shortened("\n\n".join(paragraphs))
+
+
+def test_reports_of_few_forms_keep_what_they_are_about_and_what_is_seldom() -> None:
+    hosts = [
+        f"Nmap scan report for host{at}.example.org (10.0.{at % 5}.{at})\nHost is up (0.0{at % 90 + 10}s latency).\n"
+        f"Not shown: 99{at % 9} closed tcp ports (reset)\nPORT   STATE SERVICE VERSION\n"
+        f"22/tcp open  ssh     OpenSSH 9.{at % 9} (protocol 2.0)\n80/tcp open  http    nginx 1.2{at % 9}\n"
+        for at in range(90)
+    ]
+    hosts[33] += "3389/tcp open  ms-wbt-server Microsoft Terminal Services\n"
+    out = shortened("Starting Nmap 7.95\n" + "\n".join(hosts))
+    assert "3389/tcp open  ms-wbt-server" in out
+    assert all(f"report for host{at}.example.org" in out for at in range(90))

@@ -190,3 +190,57 @@ def test_a_row_that_is_far_too_long_does_not_undo_the_table() -> None:
     asked = shortened(text, query="zebra crossing")
     assert "zebra crossing" in asked
     assert "zebra crossing" not in out
+
+
+def test_frames_of_box_drawing_are_tables_and_rows_go_on_below() -> None:
+    rule = "├" + "┼".join("─" * 18 for _ in range(4)) + "┤"
+    lines = ["ghcr.io/acme/api:1.4 (debian 12.5)", "=" * 34, "Total: 200 (LOW: 198, CRITICAL: 2)", "", rule]
+    lines += [f"│ {'Library':<16} │ {'Vulnerability':<16} │ {'Severity':<16} │ {'Title':<16} │", rule]
+    for at in range(200):
+        severity = "CRITICAL" if at in (77, 150) else "LOW"
+        lines.append(f"│ {f'lib{at}':<16} │ {f'CVE-2026-{at:04}':<16} │ {severity:<16} │ {f'title {at}':<16} │")
+        lines += [f"│ {'':<16} │ {'':<16} │ {'':<16} │ {f'avd/{at}':<16} │", rule]
+    text = "\n".join(lines)
+    out = shortened(text)
+    assert detect(text) is Kind.TABLE
+    assert "Total: 200 (LOW: 198, CRITICAL: 2)" in out
+    assert "| CVE-2026-0077" in out.replace("│", "|")
+    assert "| CVE-2026-0150" in out.replace("│", "|")
+    assert "[counts | Severity: LOW 198, CRITICAL 2]" in out
+    assert all(f"CVE-2026-{at:04}" in out for at in range(200))
+    assert out.count("──┼──") <= 4 * 3
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_printed_data_frames_keep_their_odd_row(named: bool) -> None:
+    rows = [
+        f"2026-01-{at % 28 + 1:02}  TOK{at:03}  {at % 97}.50  {at * 7 % 89}.25  {154_052 + at}" for at in range(400)
+    ]
+    rows[222] = "2026-01-27  TOK222  33.50  11.25  99887766"
+    head = f"{' ' * 10}  symbol  open  close  volume\n" + (f"date{' ' * 40}\n" if named else "")
+    text = head + "\n".join(rows) + "\n\n[400 rows x 4 columns]\n"
+    out = shortened(text)
+    assert detect(text) is Kind.TABLE
+    assert rows[222] in out
+    assert "[400 rows x 4 columns]" in out
+    assert " of 400 rows" in out
+
+
+def test_line_breaks_in_cells_do_not_undo_a_table() -> None:
+    rows = [f'{at},"name of {at}","two lines\nof ""notes"" {at}",{at % 50}.5' for at in range(400)]
+    rows[170] = '170,"name of 170","two lines\nof notes",990000.5'
+    text = "id,title,notes,amount\n" + "\n".join(rows) + "\n"
+    out = shortened(text)
+    assert '170,"name of 170","two lines of notes",990000.5' in out
+    assert "line breaks in cells" in out
+    assert " of 400 rows, the others by title" in out
+    assert all(f"name of {at}" in out for at in range(400))
+
+
+def test_a_sentence_over_columns_is_no_header() -> None:
+    lines = ["vite v7.1.2 building for production..."]
+    lines += [f"dist/part-{at}.js   {at}.15 kB | gzip: {at // 3}.87 kB" for at in range(300)]
+    out = shortened("\n".join(lines))
+    assert out.startswith(lines[0])
+    assert "building:" not in out
+    assert "dist/part-77.js" in out
