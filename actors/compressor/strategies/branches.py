@@ -13,7 +13,7 @@ from itertools import islice
 
 from actors.compressor import jsontext
 from actors.compressor.jsontext import Node
-from actors.compressor.strategies.columns import IDENTITY, PLAIN, STATE, TEXT, identifies, points_at
+from actors.compressor.strategies.columns import IDENTITY, MINOR, PLAIN, STATE, TEXT, identifies, points_at, worth
 from actors.compressor.strategies.records import ALARM_SHARE, Record, Survey, outline
 
 _DEEPEST = 60
@@ -27,6 +27,7 @@ _LADDER = (
     (IDENTITY, 2, 64), (IDENTITY, 1, 64), (IDENTITY, 1, 40),
 )  # fmt: skip
 """Lowest score of a field (`TOLD`: names and texts before states), most fields, longest text: from rich to poor."""
+_MOST_OWN = 8
 _COUNT = 16
 """Code points of a count that stands for the things in one."""
 _TRIES, _FILLED = 4, 0.9
@@ -213,10 +214,15 @@ class Drawing:
     def _thing(self, branch: Branch) -> str:
         members = branch.record.members
         asked = branch.record.node in self.answers
+        own: set[str] = set()
+        if self.tree.single and branch is self.tree.top[0]:
+            # What the whole says of itself, which nothing in it does.
+            told = (name for name, value in members.items() if worth(name, value.raw) > MINOR)
+            own.update(islice((name for name in told if members[name].raw[:1] not in _CONTAINERS), _MOST_OWN))
         parts = [
             f"{jsontext.quote(name)}:{self._value(value)}"
             for name, value in members.items()
-            if name != branch.inner and (name in self.columns or (asked and value in self.answers))
+            if name != branch.inner and (name in self.columns or name in own or (asked and value in self.answers))
         ]
         if branch.inner:
             held = members[branch.inner]

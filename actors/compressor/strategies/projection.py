@@ -39,6 +39,8 @@ _ANSWER = 360
 _CONTINUED = 600
 """What leads to the next page is of no use when it is cut."""
 _SMALLEST_TREE, _MOST_INNER = 600, 1_200
+_LEAST_DRAWN = 0.5
+"""Of the room, that a tree fills with names and fields; where it does not, there is more to say than a tree says."""
 _DOCUMENT = 84
 """Room for a text from which on the JSON in it is fitted, into three times as much: it says more than its head."""
 _SAME_FROM = 84
@@ -283,7 +285,7 @@ class Projection:
         tree = self.known.tree(node) if len(node.raw) >= _SMALLEST_TREE else None
         if tree is not None:
             drawn = draw(tree, room, self.known.answers, self._text)
-            if drawn is not None:
+            if drawn is not None and len(drawn) >= _LEAST_DRAWN * room:
                 return drawn
         few = len(node.items) < FEWEST if array else len(node.members) < FEW
         found = None if few else self.known.records(node)

@@ -264,3 +264,28 @@ def test_a_number_far_from_all_others_shows_its_record(inside: bool) -> None:
     rows[77] = odd | ({"last": {"change": -97.31}} if inside else {"change": -97.31})
     text = json.dumps([row | {"notes": words(at, 30)} for at, row in enumerate(rows)])
     assert "-97.31" in shortened(text)
+
+
+def thing(depth: int, n: int, names: int) -> dict[str, object]:
+    inner = {f"field_{n}_{k}": thing(depth - 1, 10 * n + k, names) for k in range(4)} if depth else {}
+    required = [f"field_{n}_{k}_which_must_be_there_whatever_else_is" for k in range(names)]
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": inner}
+
+
+def test_a_tree_keeps_what_its_root_says_of_the_whole() -> None:
+    text = json.dumps(
+        {"title": "All things", "type": "object", "properties": {f"Thing{n}": thing(2, n, 1) for n in range(30)}}
+    )
+    out = shortened(text)
+    assert '"title":"All things"' in out
+    assert all(f"Thing{n}" in out for n in range(30))
+
+
+def test_a_schema_says_more_than_the_tree_of_its_types() -> None:
+    text = json.dumps(
+        {"title": "All things", "type": "object", "properties": {f"Thing{n}": thing(1, n, 12) for n in range(9)}}
+    )
+    out = shortened(text)
+    assert '"title":"All things"' in out
+    assert "which_must_be_there_whatever_else_is" in out
+    assert all(f"Thing{n}" in out for n in range(9))
