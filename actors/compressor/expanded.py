@@ -9,35 +9,27 @@ from dataclasses import dataclass
 
 _LONGEST = 4_000_000
 _FEWEST = 2
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
 class _Form:
-    """How one database writes: the line before each row, a column with its value, and what ends the last row.
+    """How one database writes: the line before each row, what stands behind the name of a column, what ends the last
+    row.
 
     Attributes:
         is_left: names of columns begin at the margin; else all of them end in the same place.
     """
 
     between: re.Pattern[str]
-    column: re.Pattern[str]
+    mark: str
     end: re.Pattern[str]
     is_left: bool
 
 
 _FORMS = (
-    _Form(
-        re.compile(r"\*{8,} \d+\. row \*{8,}$"),
-        re.compile(r" *([^\s:][^:]{0,80}): ?(.*)$"),
-        re.compile(r"\d+ rows? in set"),
-        False,
-    ),
-    _Form(
-        re.compile(r"-\[ RECORD \d+ \][-+]*$"),
-        re.compile(r"([^|]{1,80}?) *\| ?(.*)$"),
-        re.compile(r"\(\d+ rows?\)$"),
-        True,
-    ),
+    _Form(re.compile(r"\*{8,40} \d{1,9}\. row \*{8,40}$"), ":", re.compile(r"\d+ rows? in set"), is_left=False),
+    _Form(re.compile(r"-\[ RECORD \d{1,9} \][-+]*$"), "|", re.compile(r"\(\d+ rows?\)$"), is_left=True),
 )
 
 
@@ -50,18 +42,22 @@ def rows_as_json(text: str) -> str | None:
     rows: list[dict[str, str]] = []
     name, edge = "", 0
     for line in text.split("\n"):
-        found = form.column.match(line)
+        label, mark, value = line.partition(form.mark)
         if form.between.match(line.rstrip()):
             rows.append({})
             name = ""
-        elif rows and form.end.match(line):
+        elif not rows:
+            continue
+        elif form.end.match(line):
             break
-        elif found and (not edge or found.end(1) == edge or form.is_left):
-            if called := found[1].strip():
-                name, edge = called, found.end(1)
-                rows[-1][name] = found[2].rstrip()
+        elif mark and len(label) <= _LONGEST_NAME and (form.is_left or not edge or len(label) == edge):
+            if called := label.strip():
+                if called in rows[-1]:
+                    return None  # two columns of one name
+                name, edge = called, len(label)
+                rows[-1][name] = value.strip()
             elif name:
-                rows[-1][name] = f"{rows[-1][name].rstrip('+').rstrip()}\n{found[2].rstrip()}"
+                rows[-1][name] = f"{rows[-1][name].rstrip('+').rstrip()}\n{value.strip()}"
         elif name and line.strip():
             rows[-1][name] += f"\n{line}"  # a value of several lines
     if len(rows) < _FEWEST or not all(rows):

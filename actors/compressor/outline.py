@@ -201,7 +201,7 @@ def _templated(units: Units, apart: list[bool], found: list[int]) -> None:
     """Where a program wrote the text, line by line from a few forms: what it writes seldom, and the lines that open its
     paragraphs and differ only by what these are about."""
     shapes = shapes_of(units)
-    if len({*shapes}) > _MOST_FORMS * len(shapes):
+    if not shapes or len({*shapes}) > _MOST_FORMS * len(shapes):
         return
     written = statements(units, shapes)
     for index in rare(written):

@@ -75,6 +75,7 @@ def test_psql_rows_keep_their_values_as_printed() -> None:
         "*************************** 1. row ***************************\nId: 7\n",
         "********************* 1. row *********************\nId: 7\n********************* 2. row ***\n",
         "-[ RECORD 1 ]-\n-[ RECORD 2 ]-\n",
+        "-[ RECORD 1 ]-\nid | 1\nid | 2\n-[ RECORD 2 ]-\nid | 3\nid | 4\n",
         "**bold** words\n- [ ] a task\n",
     ],
 )
@@ -96,3 +97,10 @@ def test_rows_written_out_are_shortened_as_records() -> None:
     assert "Waiting for table metadata lock" in out
     assert out.count("service_") >= 40
     assert "rows written out to JSON" in out
+
+
+def test_endless_lines_are_read_in_the_time_of_their_length() -> None:
+    text = f"-[ RECORD 1 ]-\n{' ' * 1_000_000}\nid | {'|' * 1_000_000}\n-[ RECORD 2 ]-\nid | 1\n"
+    written = rows_as_json(text)
+    assert written is not None
+    assert len(json.loads(written)[0]["id"]) == 1_000_000
