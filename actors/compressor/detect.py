@@ -126,7 +126,7 @@ _CODE = re.compile(
 )
 _DIRECTIVE = re.compile(r"\s*(?:[a-z_]\w{1,60}(?: [^;{}=()]{1,200})? ?[;{]|\})\s*(?:#.*)?$")
 """A line of the settings of web servers."""
-_FACT = re.compile(r"[a-zA-Z_][\w.-]{1,80}:\S[^:]{0,120}$")
+_FACT = re.compile(r"[a-zA-Z_][\w.-]{1,80}:(?!//)\S[^:]{0,120}$")
 """A name and a value as servers tell of themselves."""
 _SETTING = re.compile(
     r"^\s*(?:- )?[\w.$/\"'@-]{1,80}(?::(?: |$)| ?= ?\S)|^\s*- \S|^\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$|^---$|^\s*[#;] ?"
@@ -138,6 +138,7 @@ _FRAME = re.compile(
     r"^\s+at \S|^\s+File \"|^Traceback \(|^goroutine \d|^\s+\d+: \S+::|^\S+\(0x|^\t/\S+:\d+|^Caused by: "
     r"|^\s+\.\.\. \d+ more|^#\d+ +(?:0x[0-9a-f]+ in |[\w:]+ \((?:\) |.*=))|^(?:\S+\.)?\w*(?:Error|Exception)\b"
 )
+_URL = re.compile(r"https?://\S+$")
 _TOP = re.compile(r"(?:\A|\n[ \t]*\n)# [^\n]+\n[ \t]*\n")
 _HIT_UNDER_PATH = re.compile(r"^\d{1,7}[:-]")
 
@@ -252,7 +253,9 @@ def _by_lines(text: str, head: str) -> Kind:
         return Kind.LOG
     if count >= 20 and "  # " in sample and len(_PLAN.findall(sample)) * 40 >= count:
         return Kind.CONFIG
-    if count >= 20 and often(lines, lambda line: "/" in line and _PATH.fullmatch(line), 0.8 * count):
+    if count >= 20 and often(
+        lines, lambda line: "/" in line and (_PATH.fullmatch(line) or _URL.match(line)), 0.8 * count
+    ):
         return Kind.PATHS
     framed = [*plain(lines)]
     if delimiter(framed) or aligned(framed) or preamble(framed) or indexed(framed):

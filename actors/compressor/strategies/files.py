@@ -16,7 +16,8 @@ _ENTRY = re.compile(
     r"(?:, *\d+)? +(?:\d{4}-\d\d-\d\d \d\d:\d\d\S*(?: [+-]\d{4})?|\S+ +\d{1,2} +[\d:]{4,5}|\d{1,2} +\S+ +[\d:]{4,5}) "
     r"(?P<name>.+)"
 )
-_TAGGED = re.compile(r"\[(?P<kind>FILE|DIR)\] (?P<name>.+?)(?: {2,}(?P<size>\d[\d.]* ?[KMGT]?B))?$")
+_TAGS = ("[FILE] ", "[DIR] ")
+_SIZE = re.compile(r"\d[\d.]* ?[KMGT]?B")
 _FOLDER = re.compile(r"(\S.{0,300}):$")
 _TOTAL = re.compile(r"(?:total|insgesamt) [\d.,]+[KMGT]?$")
 _MOSTLY = 0.9
@@ -24,6 +25,8 @@ _SELDOM, _MOST_SELDOM = 0.02, 3
 """A mode or an owner is odd that at most so many have: a share, and a number."""
 _MOST_ODD = 8
 _MOST_OTHERS = 12
+_LONGEST = 300
+"""Code points of a name or a line."""
 _EACH = (800, 400, 200, 100, 60, 40, 25, 15, 8, 4)
 """Names of each folder that are shown where not all of them fit."""
 
@@ -55,7 +58,7 @@ def files(task: Task) -> Draft | None:
         return None
     total = sum(map(len, folders.values()))
     entries = [file for found in folders.values() for file in found]
-    first = [*others[:_MOST_OTHERS], *asked(lines, task.query), *_odd(entries)]
+    first = [*map(_cut, (*others[:_MOST_OTHERS], *asked(lines, task.query), *_odd(entries)))]
     text = _text(first, folders, _File.sized, total)
     if task.soft.fits(text):
         return Draft(text, f"names and sizes of all {total} entries")
@@ -97,13 +100,20 @@ def _file(line: str) -> _File | None:
         if name.rstrip("/") in (".", ".."):
             return None
         return _File(line, _marked(name, folder), "" if folder else entry["size"], entry["mode"], entry["owner"])
-    if entry := _TAGGED.match(line):
-        return _File(line, _marked(entry["name"], entry["kind"] == "DIR"), entry["size"] or "")
+    if line.startswith(_TAGS):
+        name, _, size = line.partition("] ")[2].partition("  ")
+        return _File(
+            line, _marked(name, line.startswith("[DIR")), size.strip() if _SIZE.fullmatch(size.strip()) else ""
+        )
     return None
 
 
 def _marked(name: str, folder: bool) -> str:
-    return f"{name.rstrip('/')}/" if folder else name
+    return _cut(f"{name.rstrip('/')}/" if folder else name)
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _inside(name: str) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ def matches(task: Task) -> Draft | None:
     if not files or len(others) > (1 - _MOSTLY) * len(lines):
         return None
     total = sum(map(len, files.values()))
-    first = others[:_MOST_OTHERS]
+    first = [*map(_cut, others[:_MOST_OTHERS])]
     whole = _text(first, files, total)
     if len(first) == len(others) and task.budget.fits(whole):
         return Draft(whole, f"all {total} lines, each file named once")
@@ -70,11 +70,14 @@ def _files(lines: list[str]) -> tuple[_Files, list[str]]:
     for line in lines:
         match = _MATCH.match(line)
         if match:
-            said = match[2] if len(match[2]) <= _LONGEST_MATCH else f"{match[2][:_LONGEST_MATCH]}…"
-            found.setdefault(match[1], []).append(said)
+            found.setdefault(match[1], []).append(_cut(match[2]))
         else:
             others.append(line)
     return found, others
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST_MATCH else f"{words[:_LONGEST_MATCH]}…"
 
 
 def _text(first: list[str], files: _Files, most: int) -> str:

@@ -102,3 +102,17 @@ def test_many_folders_with_one_entry_each_are_paths_all_the_same() -> None:
     for at in range(11):
         assert f"group_{at} " in out
     assert sum("error-" in line for line in out.splitlines()) == 0
+
+
+def test_links_are_paths() -> None:
+    lines = [f"https://docs.example.org/guide/part-{at // 20}/page-{at}.html" for at in range(600)]
+    out = shortened("\n".join(lines))
+    assert detect("\n".join(lines)) is Kind.PATHS
+    assert "https://docs.example.org/guide/part-7/: page-140.html page-141.html " in out
+    assert all(f"page-{at}.html" in out for at in range(600))
+
+
+def test_entries_of_endless_spaces_are_read_in_the_time_of_their_length() -> None:
+    odd = ["[FILE] a" + " " * 200_000 + "b", "-rw-r--r-- 1 a" + " " * 200_000 + "b", "[DIR] " + "c" * 200_000]
+    lines = [f"[FILE] entry_number_{at:04}" for at in range(900)]
+    assert "entry_number_0000, " in shortened("\n".join([*lines[:400], *odd, *lines[400:]]))
