@@ -66,6 +66,10 @@ NAMES = {
     "ndjson": r"\"message \d+",
     "history": r"\(\d+\)$",
     "paths": r"pkg\d+|module_\d+",
+    "listing": r"part_\d+|module_\d+_\d+",
+    "packages": r"package-\d+",
+    "framed": r"lib\d+",
+    "written out": r"service_\d+|\b1\d\d\d\b",
 }
 BUDGETS = [(16_000, 4_000), (2_000, 500), (600, 200)]
 

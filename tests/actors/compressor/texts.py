@@ -155,6 +155,38 @@ def page(sections: int, seed: int = 7) -> str:
     )
 
 
+def listing(folders: int, each: int = 12) -> str:
+    """What `ls -lR` prints."""
+    lines: list[str] = []
+    for at in range(folders):
+        lines += [f"./part_{at}/src:", "total 84"]
+        lines += [f"-rw-r--r--  1 app app {at * n * 37 % 9_973:8} Apr  7  2026 module_{at}_{n}.py" for n in range(each)]
+    return "\n".join(lines)
+
+
+def written_out(rows: int) -> str:
+    """What a database prints of rows with a line for each column."""
+    return "".join(
+        f"*************************** {at + 1}. row ***************************\n"
+        f"     Id: {1_000 + at}\n   User: service_{at}\n  State: {'locked' if at == 7 else ''}\n"
+        for at in range(rows)
+    )
+
+
+def framed(rows: int) -> str:
+    """A table in a frame of box drawing."""
+    rule = f"├{'─' * 14}┼{'─' * 14}┤"
+    lines = [rule, f"│ {'Library':<12} │ {'Severity':<12} │", rule]
+    for at in range(rows):
+        lines += [f"│ {f'lib{at}':<12} │ {'HIGH' if at == 9 else 'LOW':<12} │", rule]
+    return "\n".join(lines)
+
+
+def packages(rows: int) -> str:
+    """Rows of one form under no header."""
+    return "\n".join(f"ii  package-{at * 7_919 % 9_973:04}  1.{at}-2  amd64  what it is for" for at in range(rows))
+
+
 KINDS = {
     "issues": issues(120),
     "log": log(900, (371, 702)),
@@ -168,5 +200,9 @@ KINDS = {
     "paths": "\n".join(f"src/pkg{at // 9}/module_{at}.py" for at in range(900)),
     "prose": "\n\n".join(sentence(random.Random(at), 60) for at in range(90)),
     "korean": "데이터베이스가 느립니다. 로그인을 확인하세요. " * 700,
+    "listing": listing(90),
+    "written out": written_out(300),
+    "framed": framed(500),
+    "packages": packages(600),
     "ndjson": "\n".join(json.dumps({"t": at, "level": "info", "msg": f"message {at}"}) for at in range(900)),
 }
