@@ -18,6 +18,7 @@ from actors.compressor import jsontext
 from actors.compressor.detect import Kind, Seen
 from actors.compressor.html import to_markdown
 from actors.compressor.messages import Cleaning
+from actors.compressor.subtitles import is_subtitles, spoken
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BASE64 = re2.compile(r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,)?([A-Za-z0-9+/]{160,}={0,2})")
@@ -46,6 +47,7 @@ _LONGEST_BASE64_LINE = 82
 _FEWEST_BASE64_LINES = 8
 _FEWEST_REPEATS = 3
 _MOST_CLEANED = 4_000_000
+_HEAD = 4_000
 _FEWEST_LINKS = 12
 _FEWEST_ELEMENTS = 20
 """Of XML in fewer lines than elements, which then get a line each."""
@@ -103,6 +105,8 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         # A tab at the end of a table's line is its last cell.
         blank = " " if kind is Kind.TABLE else " \t"
         text = "\n".join([line.rstrip(blank) for line in text.split("\n")])
+    if kind in _LOOSE and is_subtitles(text[:_HEAD]):
+        text = step("cue numbers and end times", spoken(text))
     if kind in _LOOSE:
         if "\n\n\n\n" in text:
             text = _BLANKS.sub("\n\n\n", text)
