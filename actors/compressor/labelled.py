@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.often import often
+from actors.compressor.outline import cues
 from actors.compressor.trouble import trouble
 from actors.compressor.units import Units
 
@@ -84,6 +85,8 @@ _SINGLE = 0.05
 _DISTINCT = 0.5
 _MOST_NAMES = 0.35
 """Of the text; where the lines with names are more of it, they are what it is made of."""
+_LONGEST_HEAD, _MOST_HEADS = 100, 0.15
+"""What stands at the margin behind a blank line, without a label, heads what follows."""
 _FAR = 6.0
 
 
@@ -138,7 +141,21 @@ def records(units: Units) -> list[int]:
             ranks[openers[at - 1]] = MUST
     for index, rank in trouble(units).items():
         ranks[index] = max(ranks[index], rank)
+    heads = [
+        index
+        for index, (line, (label, _)) in enumerate(zip(units.contents, found, strict=True))
+        if not label and _opens(units, index) and line[:1].isalnum() and len(line) <= _LONGEST_HEAD
+    ]
+    for index in heads if len(heads) <= _MOST_HEADS * len(units) else ():
+        ranks[index] = max(ranks[index], SALIENT)
+    for index in cues(units):
+        ranks[index] = MUST
     return ranks
+
+
+def _opens(units: Units, index: int) -> bool:
+    """Whether a unit stands behind a blank line, or at the beginning."""
+    return index == 0 or units.lines[index] - units.last_lines[index - 1] > 1
 
 
 def _label(line: str) -> re.Match[str] | None:

@@ -99,3 +99,16 @@ def test_section_heads_among_labelled_lines_stay() -> None:
         text += f"level = {at % 3}\n\n"
     out = shortened(text)
     assert all(f"[tool.part-{at}]" in out for at in range(90))
+
+
+def test_notes_of_who_said_what_keep_heads_and_decisions() -> None:
+    rng = random.Random(3)
+    parts = ["Meeting notes 2026-11-12", ""]
+    for at in range(24):
+        parts.append(f"{at + 1}. Topic number {at}")
+        parts += [f"   - {rng.choice(('Dana', 'Lee', 'Kim'))}: {sentence(rng, 16)}" for _ in range(9)]
+        parts += ["   => DECISION: ship the exporter on Monday, owner Kim"] * (at == 7) + [""]
+    out = shortened("\n".join(parts))
+    assert "Meeting notes 2026-11-12" in out
+    assert "=> DECISION: ship the exporter on Monday" in out
+    assert all(f"{at + 1}. Topic number {at}" in out for at in range(24))
