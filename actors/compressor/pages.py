@@ -25,7 +25,10 @@ _FIND_LEAST = 800
 _PASSAGE = 520
 _AROUND = 200
 _LINE_NEAR = 80
-_MOST_UNKNOWN = 20
+_NAMED = (20, 10, 5, 2, 1)
+"""Names in an answer about unknown sections, as many as there is room for."""
+_MOST_TAIL = 0.5
+"""Of an answer, for what is said about unknown sections beside known ones."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -161,7 +164,7 @@ def select(text: str, kind: Kind, wanted: Sequence[str], key: str, budget: Budge
     sections = _addressable(text, kind)
     unknown = [name for name in wanted if name not in sections]
     chosen = [sections[name] for name in dict.fromkeys(wanted) if name in sections]
-    tail = _unknown(unknown, sections) if unknown else ""
+    tail = _unknown(unknown, sections, budget.scaled(_MOST_TAIL) if chosen else budget) if unknown else ""
     left = budget.minus(tail)
     parts: list[str] = []
     served = 0
@@ -192,11 +195,17 @@ def _addressable(text: str, kind: Kind) -> dict[str, Section]:
     return found
 
 
-def _unknown(unknown: list[str], sections: dict[str, Section]) -> str:
-    asked = ", ".join(_quoted(name, 60) for name in unknown[:_MOST_UNKNOWN])
-    there = ", ".join(_quoted(name, 40) for name in list(sections)[:_MOST_UNKNOWN])
-    rest = ", ..." if len(sections) > _MOST_UNKNOWN else ""
-    return f"[unknown sections: {asked} | there are {len(sections)}: {there}{rest}]"
+def _unknown(unknown: list[str], sections: dict[str, Section], room: Budget) -> str:
+    """Which names are unknown and which there are, as many as there is room for."""
+    said = ""
+    for most in _NAMED:
+        asked = ", ".join([_quoted(name, 60) for name in unknown[:most]])
+        there = ", ".join([_quoted(name, 40) for name in list(sections)[:most]])
+        rest = ", ..." if len(sections) > most else ""
+        said = f"[unknown sections: {asked} | there are {len(sections)}: {there}{rest}]"
+        if room.fits(said):
+            return said
+    return f"[{len(unknown)} unknown sections | there are {len(sections)}]"
 
 
 def _quoted(name: str, longest: int) -> str:

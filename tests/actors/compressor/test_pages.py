@@ -186,6 +186,18 @@ def test_unknown_sections_only_is_an_error() -> None:
     assert made.text.text == '[unknown sections: "nope" | there are 1: "a"]'
 
 
+@pytest.mark.parametrize("chars", [400, 600, 1_000, 4_000])
+def test_what_is_said_about_unknown_sections_leaves_room_for_known_ones(chars: int) -> None:
+    text = "ERROR pool lost 41\n" + "".join(f"## Heading number {at}\nsome words of part {at}\n" for at in range(40))
+    wanted = ("", "Heading number 7", "of no such name", *(f"unknown {at}" for at in range(30)))
+    answer = select_chunks(
+        SelectChunks(key="k", sections=wanted, max_chars=chars, max_tokens=chars // 2), entry(text)
+    ).text.text
+    assert Budget(chars, chars // 2).fits(answer)
+    assert "## Heading number 7" in answer
+    assert "unknown sections" in answer
+
+
 def test_sections_that_are_too_long_say_where_to_read_on() -> None:
     text = json.dumps({"big": "y" * 50_000, "small": 1, "other": "z" * 50_000})
     made = select_chunks(
