@@ -63,7 +63,7 @@ _MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원
 _CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
 _AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
 _FEW_ANNOUNCED = 4
-_MOST_FORMS, _FEWEST_OPENERS, _MOST_OPENED = 0.5, 8, 0.35
+_FEWEST_FORMS, _MOST_FORMS, _FEWEST_OPENERS, _MOST_OPENED = 3, 0.5, 8, 0.35
 _FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
@@ -201,7 +201,7 @@ def _templated(units: Units, apart: list[bool], found: list[int]) -> None:
     """Where a program wrote the text, line by line from a few forms: what it writes seldom, and the lines that open its
     paragraphs and differ only by what these are about."""
     shapes = shapes_of(units)
-    if not shapes or len({*shapes}) > _MOST_FORMS * len(shapes):
+    if not _FEWEST_FORMS <= len({*shapes}) <= _MOST_FORMS * len(shapes):
         return
     written = statements(units, shapes)
     for index in rare(written):

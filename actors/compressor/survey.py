@@ -11,7 +11,8 @@ from actors.compressor.relevance import fold, terms
 from actors.compressor.thin import Thin
 
 LONGEST = 4_000_000
-_BLOCK = 4_000
+_BLOCK, _LEAST_ROWS = 200_000, 200
+"""Code points of a block, and the rows that it has at least."""
 _FIRST, _LAST, _SPREAD = 400, 20, 1_500
 """Rows that are kept whatever they hold."""
 _MOST_ASKED = 400
@@ -36,15 +37,16 @@ def survey(text: str, query: str, most: int) -> Survey | None:
         most: values of a column that are few.
     """
     lines = text.split("\n")
-    first = read(lines[:_BLOCK])
+    block = max(_LEAST_ROWS, _BLOCK * len(lines) // len(text))
+    first = read(lines[:block])
     if first is None:
         return None
     head = lines[: first.lines[0]]
     few = {at: Counter(values) for at, values in enumerate(first.columns) if len({*values}) <= most}
     wanted = {first.lines[at] for at in odd(first)}
     total = len(lines) - (not lines[-1])
-    for start in range(_BLOCK, total, _BLOCK):
-        grid = read([*head, *lines[start : start + _BLOCK]])
+    for start in range(block, total, block):
+        grid = read([*head, *lines[start : start + block]])
         if grid is None:
             return None
         wanted.update(start + grid.lines[at] - len(head) for at in odd(grid))
