@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from actors.compressor.strategies.paths import asked, tree
+from actors.compressor.strategies.paths import asked, cut, tree
 from actors.compressor.strategies.task import Draft, Task
 
 _ENTRY = re.compile(
@@ -25,8 +25,6 @@ _SELDOM, _MOST_SELDOM = 0.02, 3
 """A mode or an owner is odd that at most so many have: a share, and a number."""
 _MOST_ODD = 8
 _MOST_OTHERS = 12
-_LONGEST = 300
-"""Code points of a name or a line."""
 _EACH = (800, 400, 200, 100, 60, 40, 25, 15, 8, 4)
 """Names of each folder that are shown where not all of them fit."""
 
@@ -58,7 +56,7 @@ def files(task: Task) -> Draft | None:
         return None
     total = sum(map(len, folders.values()))
     entries = [file for found in folders.values() for file in found]
-    first = [*map(_cut, (*others[:_MOST_OTHERS], *asked(lines, task.query), *_odd(entries)))]
+    first = [*map(cut, (*others[:_MOST_OTHERS], *asked(lines, task.query), *_odd(entries)))]
     text = _text(first, folders, _File.sized, total)
     if task.soft.fits(text):
         return Draft(text, f"names and sizes of all {total} entries")
@@ -109,11 +107,7 @@ def _file(line: str) -> _File | None:
 
 
 def _marked(name: str, folder: bool) -> str:
-    return _cut(f"{name.rstrip('/')}/" if folder else name)
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+    return cut(f"{name.rstrip('/')}/" if folder else name)
 
 
 def _inside(name: str) -> tuple[str, str, str]:

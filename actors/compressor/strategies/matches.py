@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from actors.compressor.excerpt import NOISE
 from actors.compressor.strategies.lines import ask
-from actors.compressor.strategies.paths import tree
+from actors.compressor.strategies.paths import cut, tree
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.units import split
 
@@ -16,7 +16,6 @@ _LONGEST = 4_000_000
 _MOSTLY = 0.9
 _EACH = (40, 20, 12, 8, 5, 3, 2)
 """Matches of each file that are shown where not all of them fit."""
-_LONGEST_MATCH = 300
 _MOST_OTHERS = 12
 """Lines of another form, such as what a search says about itself."""
 
@@ -34,7 +33,7 @@ def matches(task: Task) -> Draft | None:
     if not files or len(others) > (1 - _MOSTLY) * len(lines):
         return None
     total = sum(map(len, files.values()))
-    first = [*map(_cut, others[:_MOST_OTHERS])]
+    first = [*map(cut, others[:_MOST_OTHERS])]
     whole = _text(first, files, total)
     if len(first) == len(others) and task.budget.fits(whole):
         return Draft(whole, f"all {total} lines, each file named once")
@@ -70,14 +69,10 @@ def _files(lines: list[str]) -> tuple[_Files, list[str]]:
     for line in lines:
         match = _MATCH.match(line)
         if match:
-            found.setdefault(match[1], []).append(_cut(match[2]))
+            found.setdefault(match[1], []).append(cut(match[2]))
         else:
             others.append(line)
     return found, others
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= _LONGEST_MATCH else f"{words[:_LONGEST_MATCH]}…"
 
 
 def _text(first: list[str], files: _Files, most: int) -> str:

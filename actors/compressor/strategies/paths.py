@@ -12,6 +12,8 @@ from config.tokens import cost
 
 _MOST_MATCHES = 20
 _DEEPEST = 16
+_LONGEST = 300
+"""Code points of a name or a line."""
 
 
 def paths(task: Task) -> Draft | None:
@@ -71,6 +73,11 @@ def tree(numbers: Mapping[str, int], answers: Sequence[str], budget: Budget) -> 
         if budget.fits(text):
             return text
     return ""
+
+
+def cut(words: str) -> str:
+    """A name or a line, without the rest of an endless one."""
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def asked(lines: Sequence[str], query: str) -> list[str]:
