@@ -12,6 +12,7 @@ from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind
 from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose, gap_cost
 from actors.compressor.grid import odd, read
+from actors.compressor.plans import plans
 from actors.compressor.ranks_code import code, narrow
 from actors.compressor.ranks_diff import diff
 from actors.compressor.ranks_log import log
@@ -37,6 +38,7 @@ _RANKERS: dict[Kind, tuple[Callable[[Units], list[int]], Gaps]] = {
 }
 _SAYING_NOTHING_OF_TROUBLE = frozenset({Kind.CODE, Kind.MARKDOWN, Kind.GREP, Kind.BLAME})
 """Kinds whose rankers do not look for words of trouble."""
+_MAY_BE_PLANS = frozenset({Kind.RECORDS, Kind.PROSE, Kind.CONFIG, Kind.TABLE})
 _MOST_MATCHES = 12
 _MOST_WIDE = 4
 _GOOD = 0.5
@@ -66,6 +68,8 @@ def truncate(task: Task) -> Draft:
     if task.kind in _SAYING_NOTHING_OF_TROUBLE:
         for index in outright(units):
             ranked[index] = max(ranked[index], MUST)
+    for index in plans(units) if task.kind in _MAY_BE_PLANS else ():
+        ranked[index] = MUST
     ask(units, ranked, task.query)
     # What was not read is not counted.
     counts = _frequent(units) if task.kind is Kind.LOG and thinned is None else ""
