@@ -27,6 +27,8 @@ _MOST_ALIKE = 3
 """Lines of one statement with a word of trouble that matter as much as the first."""
 _FEW_SEVERE = 12
 """Lines of severe trouble that all matter as much, of whatever statement."""
+_RAISED = re.compile(r"\s{0,8}(?:Caused by: )?([A-Za-z_][\w.$]{0,120}(?:Error|Exception))\b")
+_SELDOM_RAISED, _MOST_SELDOM = 2, 16
 _ORDINARY = 0.3
 """Share of all lines from which on a statement is no trouble but what the program does."""
 _FIRST_RARE = 40
@@ -66,6 +68,8 @@ def log(source: Units) -> list[int]:
     _fresh(written, counts, ranks)
     _trouble(written, found, ranks)
     traces(units.contents, services, ranks)
+    for index in _seldom_raised(units.contents, found):
+        ranks[index] = MUST + 1
     _sums(units.contents, summaries(units, written), ranks)
     sections = [index for index, line in enumerate(units.contents) if _SECTION.match(line)]
     for index in sections if len(sections) <= _MOST_SECTIONS * len(units) else ():
@@ -99,6 +103,18 @@ def _trouble(written: list[str], found: dict[int, int], ranks: list[int]) -> Non
             ranks[index] = rank
         elif severe[statement] < _ORDINARY * len(written):
             ranks[index] = SALIENT
+
+
+def _seldom_raised(lines: list[str], found: dict[int, int]) -> list[int]:
+    """Lines that begin with an exception of a class that is hardly ever raised, where trouble is frequent."""
+    if sum(rank >= SALIENT for rank in found.values()) <= _FEW_SEVERE:
+        return []
+    raised: defaultdict[str, list[int]] = defaultdict(list)
+    for index in found:
+        if match := _RAISED.match(lines[index]):
+            raised[match[1]].append(index)
+    seldom = [index for places in raised.values() if len(places) <= _SELDOM_RAISED for index in places]
+    return seldom if len(seldom) <= _MOST_SELDOM else []
 
 
 def _sums(lines: list[str], found: list[int], ranks: list[int]) -> None:

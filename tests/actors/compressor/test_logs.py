@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from actors.compressor.detect import Kind, detect
 from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.units import split
-from tests.actors.compressor.texts import WORDS, shortened
+from tests.actors.compressor.texts import WORDS, sentence, shortened
 
 
 def clock(seconds: int) -> str:
@@ -228,3 +229,19 @@ def test_a_summary_keeps_what_it_announces() -> None:
     ]
     out = shortened("\n".join(lines))
     assert "==31== LEAK SUMMARY:\n==31==    definitely lost: 480 bytes\n==31==    indirectly lost: 16 bytes" in out
+
+
+def test_an_exception_that_is_seldom_raised_stays_among_hundreds_of_errors() -> None:
+    rng = random.Random(5)
+    lines: list[str] = []
+    for at in range(400):
+        who, what = rng.choice(WORDS), sentence(rng, 9)
+        lines += [
+            f"2026-03-04T07:{at // 60:02}:{at % 60:02}Z ERROR {who}: {what}",
+            f"    at com.{who}.Part.run(Part.java:{at})",
+        ]
+    lines.insert(331, "Caused by: java.sql.SQLException: replica 5 diverged")
+    lines.insert(555, "java.lang.OutOfMemoryError: Metaspace (pid 4417)")
+    out = shortened("\n".join(lines))
+    assert "java.sql.SQLException: replica 5 diverged" in out
+    assert "java.lang.OutOfMemoryError: Metaspace (pid 4417)" in out
