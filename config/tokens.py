@@ -76,8 +76,10 @@ def cost(text: str) -> float:
     except UnicodeEncodeError:
         # Lone surrogates cost what is delivered in their place.
         data = _SURROGATES.sub("\ufffd", text).encode()
+    if len(data) > _LONGEST_LINE:
+        return _of_text(data)
     # Lines of one form cost the same, and texts of many lines have few forms.
-    return _of_form(data.translate(_CLASSES)) if len(data) <= _LONGEST_LINE and text.isascii() else _of_text(data)
+    return _of_form(data.translate(_CLASSES)) if data.isascii() else _costs(data)
 
 
 @lru_cache(maxsize=2_048)

@@ -105,9 +105,9 @@ def clean(text: str, seen: Seen, switches: Cleaning) -> Cleaned:
         # A tab at the end of a table's line is its last cell.
         blank = " " if kind is Kind.TABLE else " \t"
         text = "\n".join([line.rstrip(blank) for line in text.split("\n")])
-    if kind in _LOOSE and is_subtitles(text[:_HEAD]):
-        text = step("cue numbers and end times", spoken(text))
     if kind in _LOOSE:
+        if is_subtitles(text[:_HEAD]):
+            text = step("cue numbers and end times", spoken(text))
         if "\n\n\n\n" in text:
             text = _BLANKS.sub("\n\n\n", text)
         if switches.collapse_links:

@@ -257,7 +257,7 @@ def _by_lines(text: str, head: str) -> Kind:
         lines, lambda line: "/" in line and (_PATH.fullmatch(line) or _URL.match(line)), 0.8 * count
     ):
         return Kind.PATHS
-    framed = [*plain(lines)]
+    framed = plain(lines)
     if delimiter(framed) or aligned(framed) or preamble(framed) or indexed(framed):
         return Kind.TABLE
     if often(lines, _DIRECTIVE.match, 0.9 * count) or often(lines, _FACT.match, 0.85 * count):

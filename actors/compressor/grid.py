@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
 from itertools import islice
-from operator import ge, mul
+from operator import ge
 
+from actors.compressor.far import far
 from actors.compressor.tabular import delimiter, headless, indexed, plain, preamble, wide_cells
 
 _RULE = re.compile(r"^[\s|+:=-]*[-=]{2,}[\s|+:=-]*$")
@@ -20,8 +21,7 @@ _FRAME_SIZE = re.compile(r"\[\d+ rows x \d+ columns\]$")
 _FEWEST_ROWS = 8
 _MOST_SHAPES = 12
 _MOST_ODD = 12
-_FAR = 6.0
-"""Standard deviations from the mean beyond which a number stands out."""
+_MOST_FAR = 3
 _MOST_LARGEST, _LARGE = 5, 6.0
 """Numbers of a column that stand out, where they are so many times larger than half of the others."""
 _FEWEST_STEPS = 8
@@ -189,9 +189,10 @@ def odd(grid: Grid) -> list[int]:
             for at, shape in enumerate(shapes):
                 if shape in rare:
                     found[at] = min(found.get(at, total), rare[shape])
-        for at in far(*measures):
-            found[at] = min(found.get(at, total), 1)
-        for place, at in enumerate(_largest(*measures)):
+        numbers, places = measures
+        for at in far(numbers)[:_MOST_FAR]:
+            found[places[at]] = min(found.get(places[at], total), 1)
+        for place, at in enumerate(_largest(numbers, places)):
             found[at] = min(found.get(at, total), 2 + place)
     return sorted(found, key=lambda at: (found[at], at))[:_MOST_ODD]
 
@@ -225,19 +226,6 @@ def _are_plain(values: list[str]) -> bool:
     """Whether all are digits and points, which is quicker to see of all together."""
     joined = "".join(values)
     return joined.isascii() and joined.replace(".", "").isdecimal() and all(values)
-
-
-def far(numbers: list[float], places: Sequence[int]) -> list[int]:
-    """Positions of numbers far from the others of their column."""
-    if not numbers:
-        return []
-    mean = sum(numbers) / len(numbers)
-    beside = [number - mean for number in numbers]
-    # A product may be infinite where a power of so large a number is an error.
-    far = _FAR * (sum(map(mul, beside, beside)) / len(numbers)) ** 0.5
-    if not far or (max(beside) <= far and -min(beside) <= far):
-        return []
-    return [at for at, distance in zip(places, beside, strict=True) if abs(distance) > far][:3]
 
 
 def _largest(numbers: list[float], places: Sequence[int]) -> list[int]:

@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.far import far
 from actors.compressor.often import often
-from actors.compressor.outline import cues
+from actors.compressor.outline import behind_blanks, cues
 from actors.compressor.trouble import trouble
 from actors.compressor.units import Units
 
@@ -87,7 +88,6 @@ _MOST_NAMES = 0.35
 """Of the text; where the lines with names are more of it, they are what it is made of."""
 _LONGEST_HEAD, _MOST_HEADS = 100, 0.15
 """What stands at the margin behind a blank line, without a label, heads what follows."""
-_FAR = 6.0
 
 
 def written_out(lines: Sequence[str]) -> bool:
@@ -141,21 +141,17 @@ def records(units: Units) -> list[int]:
             ranks[openers[at - 1]] = MUST
     for index, rank in trouble(units).items():
         ranks[index] = max(ranks[index], rank)
+    apart = behind_blanks(units)
     heads = [
         index
         for index, (line, (label, _)) in enumerate(zip(units.contents, found, strict=True))
-        if not label and _opens(units, index) and line[:1].isalnum() and len(line) <= _LONGEST_HEAD
+        if not label and (apart[index] or not index) and line[:1].isalnum() and len(line) <= _LONGEST_HEAD
     ]
     for index in heads if len(heads) <= _MOST_HEADS * len(units) else ():
         ranks[index] = max(ranks[index], SALIENT)
     for index in cues(units):
         ranks[index] = MUST
     return ranks
-
-
-def _opens(units: Units, index: int) -> bool:
-    """Whether a unit stands behind a blank line, or at the beginning."""
-    return index == 0 or units.lines[index] - units.last_lines[index - 1] > 1
 
 
 def _label(line: str) -> re.Match[str] | None:
@@ -241,9 +237,7 @@ def _far(values: list[str], indices: list[int]) -> list[int]:
         if not head.replace(".", "", 1).isdecimal() or len(head) > 15:
             return []
         numbers.append(float(head))
-    mean = sum(numbers) / len(numbers)
-    far = _FAR * (sum([(number - mean) ** 2 for number in numbers]) / len(numbers)) ** 0.5
-    return [at for at, number in zip(indices, numbers, strict=True) if far and number - mean > far][:2]
+    return [indices[at] for at in far(numbers, above=True)[:2]]
 
 
 def _heads(found: Sequence[tuple[str, str]], openers: list[int], most: int) -> list[int]:

@@ -51,6 +51,7 @@ _TITLE = re.compile(
     r"|^(?:[A-Z][A-Z0-9 ,.:'&/()-]{5,100})$|^(?i:chapter|part|section|appendix) [\dIVXA-Z]"
 )
 _WIKI = re.compile(r"(={2,6}) ?[^=\s].{0,120}?\1\s*$")
+_MOST_WIKI = 0.5
 _CAPITALS = re.compile(r"(?!https?|[A-Z]+: *$)[A-Z][A-Z]{2,}(?:[ -][A-Z]{2,}){0,5}: \S")
 """What somebody announces in capitals: `MATERIAL WEAKNESS: …`."""
 _RULED = frozenset("=-~^*+#\"'`")
@@ -62,7 +63,7 @@ _LONGEST_STAMP = 60
 _MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
 _CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
 _AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
-_FEW_ANNOUNCED = 4
+_FEW_ANNOUNCED, _MOST_ANNOUNCED = 4, 0.08
 _FEWEST_FORMS, _MOST_FORMS, _FEWEST_OPENERS, _MOST_OPENED = 3, 0.5, 8, 0.35
 _FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
 _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
@@ -100,7 +101,7 @@ def settings(units: Units) -> list[int]:
     sections = {at: bare[at].count(".") for at, first in enumerate(firsts) if first == "[" and _is_section(bare[at])}
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
-    apart = _apart(units)
+    apart = behind_blanks(units)
     for index, (first, words, depth, opening, alone) in enumerate(
         zip(firsts, bare, depths, deeper, apart, strict=False)
     ):
@@ -173,7 +174,7 @@ def prose(units: Units) -> list[int]:
     found = [FILLER] * len(units)
     for index, rank in trouble(units).items():
         found[index] = min(rank, SALIENT)
-    apart = _apart(units)
+    apart = behind_blanks(units)
     for index in compress(range(len(units)), apart):
         if found[index] == FILLER:
             found[index] = FILLER + 1
@@ -190,7 +191,7 @@ def prose(units: Units) -> list[int]:
     _headings(units, found)
     _templated(units, apart, found)
     announced = [at for at, line in enumerate(units.contents) if line[:3].isupper() and _CAPITALS.match(line)]
-    for index in announced if len(announced) <= _FEW_ANNOUNCED + _MOST_AMOUNTS * len(units) else ():
+    for index in announced if len(announced) <= _FEW_ANNOUNCED + _MOST_ANNOUNCED * len(units) else ():
         found[index] = max(found[index], SALIENT)
     for index in cues(units):
         found[index] = MUST
@@ -241,7 +242,7 @@ def _wiki_headings(units: Units) -> dict[int, int]:
     if "\n==" not in units.text:
         return {}
     found = {at: match for at, line in enumerate(units.contents) if line[:2] == "==" and (match := _WIKI.match(line))}
-    return {at: len(match[1]) - 1 for at, match in found.items()} if len(found) <= 0.5 * len(units) else {}
+    return {at: len(match[1]) - 1 for at, match in found.items()} if len(found) <= _MOST_WIKI * len(units) else {}
 
 
 def _headings(units: Units, found: list[int]) -> None:
@@ -280,7 +281,7 @@ def _stands(lines: list[str], index: int) -> bool:
     return len(lines[index]) <= 200 and not ("[" in after and _is_section(after.strip()))
 
 
-def _apart(units: Units) -> list[bool]:
+def behind_blanks(units: Units) -> list[bool]:
     """For each unit, whether a blank line stands before it; one more for the end of the text, which is like one."""
     gaps = map(sub, islice(units.lines, 1, None), units.last_lines)
     return [False, *map((1).__lt__, gaps), True] if units.lines else [True]

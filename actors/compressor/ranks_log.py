@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from operator import sub
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.far import far
 from actors.compressor.ranks import alarms, ends, summaries
 from actors.compressor.stamps import bodies
 from actors.compressor.statements import rare, shapes_of, statements
@@ -44,8 +45,6 @@ _SCALES = {
 _FEWEST_MEASURED = 20
 _MEASURED = 60
 """Code points at the end of a line in whose last words its measure is looked for."""
-_FAR = 6.0
-"""Standard deviations from the mean beyond which a measure stands out."""
 _MOST_FAR = 3
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 _SECONDS = {f"{second:02}": second for second in range(61)}
@@ -169,14 +168,11 @@ def _far(units: Units, written: list[str], counts: Counter[str]) -> list[int]:
                 if value is not None:
                     measured[statement].append((value, index))
                     break
-    far: list[int] = []
+    found: list[int] = []
     for values in measured.values():
-        numbers = [value for value, _ in values]
-        mean = sum(numbers) / len(numbers)
-        deviation = (sum([(number - mean) * (number - mean) for number in numbers]) / len(numbers)) ** 0.5
-        if deviation and len(numbers) >= _FEWEST_MEASURED and max(numbers) - mean > _FAR * deviation:
-            far += [index for value, index in values if value - mean > _FAR * deviation][:_MOST_FAR]
-    return far
+        if len(values) >= _FEWEST_MEASURED:
+            found += [values[at][1] for at in far([value for value, _ in values], above=True)[:_MOST_FAR]]
+    return found
 
 
 def _measure(word: str) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 from actors.compressor.grid import odd, read
 from actors.compressor.relevance import fold, terms
@@ -37,16 +38,18 @@ def survey(text: str, query: str, most: int) -> Survey | None:
         most: values of a column that are few.
     """
     lines = text.split("\n")
-    block = max(_LEAST_ROWS, _BLOCK * len(lines) // len(text))
-    first = read(lines[:block])
+    total = len(lines) - (not lines[-1])
+    # Even blocks: a few rows at the end would be no table of their own.
+    blocks = max(1, min(len(text) // _BLOCK, total // _LEAST_ROWS))
+    edges = [total * at // blocks for at in range(1, blocks + 1)]
+    first = read(lines[: edges[0]])
     if first is None:
         return None
     head = lines[: first.lines[0]]
     few = {at: Counter(values) for at, values in enumerate(first.columns) if len({*values}) <= most}
     wanted = {first.lines[at] for at in odd(first)}
-    total = len(lines) - (not lines[-1])
-    for start in range(block, total, block):
-        grid = read([*head, *lines[start : start + block]])
+    for start, stop in pairwise(edges):
+        grid = read([*head, *lines[start:stop]])
         if grid is None:
             return None
         wanted.update(start + grid.lines[at] - len(head) for at in odd(grid))

@@ -32,7 +32,7 @@ def plain(lines: Sequence[str]) -> Sequence[str]:
     return [line.translate(_PLAIN) for line in lines]
 
 
-def delimiter(lines: list[str]) -> str:
+def delimiter(lines: Sequence[str]) -> str:
     """The separator of a table with a header, or `""`: the same number of fields in nearly every line."""
     rows = [line for line in lines if line.strip()]
     if len(rows) < 4:
@@ -76,7 +76,7 @@ def wide_cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().split("  ") if cell]
 
 
-def aligned(lines: list[str]) -> bool:
+def aligned(lines: Sequence[str]) -> bool:
     """Whether the lines are framed cells, or columns under a header in capitals."""
     if len(lines) < 12 or lines[0].startswith(("#", "//")):
         return False
@@ -99,7 +99,7 @@ def aligned(lines: list[str]) -> bool:
     return (spaced and capitals >= 0.6 * len(names)) or (alike >= 0.9 * len(rows) and len(names) >= 3)
 
 
-def preamble(lines: list[str]) -> int:
+def preamble(lines: Sequence[str]) -> int:
     """How many lines stand before the header of a table of measures that a tool says something about first; 0 where no
     such table follows."""
     for at, line in enumerate(lines[1:_LONGEST_PREAMBLE], 1):
@@ -127,7 +127,7 @@ def indexed(lines: Sequence[str]) -> int:
     return head if any(map(_MEASURE.match, like[0][1:])) else 0
 
 
-def headless(lines: list[str]) -> list[list[str]] | None:
+def headless(lines: Sequence[str]) -> list[list[str]] | None:
     """The cells of each line, where nearly all lines have as many and one column names them, but no line the columns;
     `None` otherwise. Lines of another form have other numbers of cells."""
     if len(lines) < _FEWEST_ALIKE:

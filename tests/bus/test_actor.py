@@ -171,10 +171,12 @@ class SlowToStart(Probe):
 
     def __init__(self, place: object) -> None:
         super().__init__(place)
+        self.is_starting = asyncio.Event()
         self.go_on = asyncio.Event()
         self.is_set_up = False
 
     async def setup(self) -> None:
+        self.is_starting.set()
         await self.go_on.wait()
         self.is_set_up = True
 
@@ -183,40 +185,54 @@ class SlowToStart(Probe):
         return Echoed(text=f"{request.text}, set up: {self.is_set_up}, left: {context.remaining()}")
 
 
-async def test_what_is_asked_of_an_actor_that_starts_waits_until_it_is_set_up(any_place: Place) -> None:
+@pytest.fixture
+async def slow(any_place: Place) -> AsyncIterator[SlowToStart]:
+    """An actor in the middle of its `setup`."""
     actor = SlowToStart(any_place)
     starting = asyncio.ensure_future(actor.start())
-    await asyncio.sleep(0)
-    client = Bus(Runtime(any_place.runtime), "test")
-    asked = asyncio.ensure_future(client.ask(Echo(text="early"), timeout=60))
-    watched = asyncio.ensure_future(anext(aiter(client.watch(Count(up_to=1)))))
-    await eventually(lambda: len(actor._waiting) == 2)
+    await actor.is_starting.wait()
+    yield actor
+    actor.go_on.set()
+    await starting
+    await actor.stop(drain=0.1)
+
+
+@pytest.fixture
+async def early(slow: SlowToStart) -> AsyncIterator[Bus]:
+    client = Bus(Runtime(slow.place.runtime), "test")
+    yield client
+    client.close()
+
+
+async def test_what_is_asked_of_an_actor_that_starts_waits_until_it_is_set_up(slow: SlowToStart, early: Bus) -> None:
+    asked = asyncio.ensure_future(early.ask(Echo(text="early"), timeout=60))
+    watched = asyncio.ensure_future(anext(aiter(early.watch(Count(up_to=1)))))
+    await eventually(lambda: len(slow._waiting) == 2)
     # That the status is told meanwhile, and has been told, lets nothing begin.
     for _ in range(2):
-        status = await client.ask(GetStatus(), timeout=5, actor="probe")
+        status = await early.ask(GetStatus(), timeout=5, actor="probe")
         assert (status.waiting, status.running) == (2, 0)
     assert not asked.done()
-    actor.go_on.set()
+    slow.go_on.set()
     assert (await asked).text.startswith("early, set up: True")
     assert (await watched).text == "0"
-    await starting
-    client.close()
-    await actor.stop()
 
 
-async def test_the_time_of_a_message_runs_while_it_waits(any_place: Place) -> None:
-    actor = SlowToStart(any_place)
-    starting = asyncio.ensure_future(actor.start())
-    await asyncio.sleep(0)
-    client = Bus(Runtime(any_place.runtime), "test")
-    asked = asyncio.ensure_future(client.ask(Echo(text="early"), timeout=60))
-    await eventually(lambda: len(actor._waiting) == 1)
-    actor._waiting[0].arrived -= 45
-    actor.go_on.set()
+async def test_the_time_of_a_message_runs_while_it_waits(slow: SlowToStart, early: Bus) -> None:
+    asked = asyncio.ensure_future(early.ask(Echo(text="early"), timeout=60))
+    await eventually(lambda: len(slow._waiting) == 1)
+    slow._waiting[0].arrived -= 45
+    slow.go_on.set()
     assert float((await asked).text.rpartition(" ")[2]) <= 15
-    await starting
-    client.close()
-    await actor.stop()
+
+
+async def test_the_mailbox_of_an_actor_that_starts_is_bounded_for_watches_too(slow: SlowToStart, early: Bus) -> None:
+    waiting = [asyncio.ensure_future(anext(aiter(early.watch(Count(up_to=1))))) for _ in range(4)]
+    await eventually(lambda: len(slow._waiting) == 4)
+    with pytest.raises(Busy, match="mailbox of probe"):
+        await anext(aiter(early.watch(Count(up_to=1))))
+    slow.go_on.set()
+    assert [(await each).text for each in waiting] == ["0"] * 4
 
 
 async def test_many_asks_in_flight_get_their_own_answers(any_place: Place) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.compressor import grid
+from actors.compressor.far import far
 
 _IDENTITY = (
     "title", "name", "full_name", "fullname", "displayname", "display_name", "label", "subject", "summary", "headline",
@@ -55,7 +55,7 @@ _CONTINUES = re.compile(
 _DIGITS, _FEWEST_DIGITS, _DIGIT_SHARE = tuple(b"%d" % digit for digit in range(10)), 4, 0.15
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\d')
 _NUMERIC = (b"-", *_DIGITS)
-_FEWEST_MEASURED = 17
+_FEWEST_MEASURED, _MOST_FAR = 17, 3
 IDENTITY, STATE, TEXT, PLAIN, MINOR = 10, 8, 5, 3, 1
 
 
@@ -200,12 +200,12 @@ def inner_score(found: Field, total: int) -> int:
     return STATE if few else PLAIN if distinct and found.first[:1] == b'"' else 0
 
 
-def far(found: Field) -> list[bytes]:
+def outlying(found: Field) -> list[bytes]:
     """The values of a field of numbers that are far from all others."""
     numbers = [raw for raw in found.values if raw[:1] in _NUMERIC]
     if len(numbers) < max(_FEWEST_MEASURED, 0.9 * len(found.values)):
         return []
-    return [numbers[at] for at in grid.far([*map(float, numbers)], range(len(numbers)))]
+    return [numbers[at] for at in far([*map(float, numbers)])[:_MOST_FAR]]
 
 
 _NONE = Counter[bytes]()

@@ -67,7 +67,7 @@ def files(task: Task) -> Draft | None:
         text = _text(first, folders, _name, most)
         if (task.budget if most == _EACH[-1] else task.soft).fits(text):
             return Draft(text, f"the first {most} names of each folder, of {total} entries")
-    numbers = tree({folder.rstrip("/"): len(found) for folder, found in folders.items()}, first, task.budget)
+    numbers = tree({folder: len(found) for folder, found in folders.items()}, first, task.budget)
     return Draft(numbers, f"numbers of entries in each folder, {total} in all") if numbers else None
 
 

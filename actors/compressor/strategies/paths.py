@@ -35,7 +35,7 @@ def paths(task: Task) -> Draft | None:
     }
     text = "\n".join([*answers, *out.values()])
     if not task.budget.fits(text):
-        text = tree({directory.rstrip("/"): len(names) for directory, names in groups.items()}, answers, task.budget)
+        text = tree({directory: len(names) for directory, names in groups.items()}, answers, task.budget)
         return Draft(text, f"{len(lines)} paths as folders with their numbers of entries") if text else None
     chars, tokens = len(text), cost(text)
     shown = 0
@@ -59,7 +59,7 @@ def tree(numbers: Mapping[str, int], answers: Sequence[str], budget: Budget) -> 
     Args:
         answers: lines that come first.
     """
-    split = [(path.split("/"), number) for path, number in numbers.items()]
+    split = [(path.rstrip("/").split("/"), number) for path, number in numbers.items()]
     deepest = min(_DEEPEST, max((len(parts) for parts, _ in split), default=0))
     for depth in range(deepest, 0, -1):
         counts: Counter[tuple[str, ...]] = Counter()

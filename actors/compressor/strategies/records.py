@@ -319,7 +319,7 @@ def _outliers(records: list[Record], found: dict[str, Field], paths: dict[str, P
     for name, own in found.items():
         if own.present < 0.9 * total:
             continue
-        rare |= {(name, value): 1 for value in fields.far(own)}
+        rare |= {(name, value): 1 for value in fields.outlying(own)}
         if not 2 <= len(own.values) <= 16:
             continue
         for value, count in own.values.items():

@@ -56,7 +56,8 @@ INNER = (
 """For lists inside of what is fitted."""
 
 
-# From rich to poor. Every rung delivers at most the records and values of the one before it.
+# From rich to poor. Every rung delivers at most the records and values of the one before it; only where texts are too
+# long for all records, the first plain fields are tried before these. All that list every record stand together.
 # At worst a string that says how much there is, and nothing of it.
 _LEAST = (
     Rung(text=8, opaque=8, scalars=3, head=0, tail=0, rows=0, depth=1, members=2),

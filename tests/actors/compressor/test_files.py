@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.compressor.budget import Budget
 from actors.compressor.detect import Kind, detect
+from actors.compressor.strategies.paths import tree
 from tests.actors.compressor.texts import shortened
 
 
@@ -102,6 +104,11 @@ def test_many_folders_with_one_entry_each_are_paths_all_the_same() -> None:
     for at in range(11):
         assert f"group_{at} " in out
     assert sum("error-" in line for line in out.splitlines()) == 0
+
+
+def test_folders_are_counted_whatever_they_end_with() -> None:
+    numbers = tree({"src/": 2, "src": 3, "src/a/": 4, "": 1, "/": 1}, [], Budget(1_000, 1_000))
+    assert numbers == "./: src 5, . 2\nsrc/: a 4"
 
 
 def test_links_are_paths() -> None:

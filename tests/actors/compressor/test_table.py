@@ -10,6 +10,7 @@ import pytest
 
 from actors.compressor.detect import Kind, detect
 from actors.compressor.grid import odd, read
+from actors.compressor.survey import survey
 from actors.compressor.tabular import headless
 from actors.compressor.thin import LARGE
 from tests.actors.compressor import texts
@@ -132,6 +133,19 @@ def test_the_odd_row_of_a_very_long_table_and_counts_of_all_of_it_stay(mark: str
             assert line == lines[position]
             position += 1
     assert position == len(lines)
+
+
+@pytest.mark.parametrize("rows", range(9_996, 10_006))
+def test_a_long_table_of_any_number_of_rows_is_one(rows: int) -> None:
+    """However few of them are left behind its last whole block."""
+    lines = [
+        "number,customer,seats,state",
+        *(f"{at:06},{'customer of ours':>20},{at % 90:03},active" for at in range(rows)),
+    ]
+    found = survey("\n".join(lines), "", 12)
+    assert found is not None
+    assert found.rows.total_lines == rows + 1
+    assert found.counts[3] == {"active": rows}
 
 
 def test_the_query_reaches_into_a_very_long_table() -> None:
