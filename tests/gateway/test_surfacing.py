@@ -124,7 +124,7 @@ async def test_hostile_memories_arrive_inert(home: Home, start: Start) -> None:
     home.serve("mixed", surfacing={"enabled": True, "search_wait_seconds": 2})
     client = await start("mixed__long", **ADMIN)
     await until_ready(home)
-    answer = await client.call("mixed__long", {"chars": 6_000, "path": "/home/u/work/shop/auth/refresh_handler.py"})
+    answer = await client.call("mixed__long", {"chars": 6_000, "path": "/home/u/src/shop/auth/refresh_handler.py"})
     block = shown(answer)
     assert block.count("<surfaced-memories>") == block.count("</surfaced-memories>") == 1
     assert block.endswith("\n</surfaced-memories>")

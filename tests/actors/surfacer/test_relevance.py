@@ -34,7 +34,7 @@ def test_a_note_that_names_the_file_is_about_it() -> None:
     def of(path: str, text: str) -> float:
         return ask("", memory(text), path=path)[0].relevance
 
-    path = "/home/kim/work/thumbnailer/convert.py"
+    path = "/home/kim/src/thumbnailer/convert.py"
     assert of(path, "CMYK pictures fail; see thumbnailer/convert.py.") >= 0.7
     assert of(path, "CMYK pictures fail; see thumbnailer/convert.pyi and old-thumbnailer/convert.py.") < 0.35
     assert of(path, "Convert all prices before the release.") < 0.35
@@ -96,7 +96,7 @@ def test_the_order_of_the_memory_server_breaks_ties() -> None:
 def test_other_projects_weigh_less_and_the_own_one_fully() -> None:
     text = "Rotate the refresh token on every use."
     by_namespace = {
-        name: ask("rotate refresh token", memory(text, namespace=name), path="/home/kim/work/shop/src/a.py")[
+        name: ask("rotate refresh token", memory(text, namespace=name), path="/home/kim/src/shop/src/a.py")[
             0
         ].relevance
         for name in ("default", "shop", "platformer")

@@ -93,9 +93,9 @@ def test_secrets_are_masked() -> None:
 
 
 def test_sources_show_their_last_two_parts() -> None:
-    made = block(scored("text", source="/home/kim/.memtomem/memories/work/auth.md"))
+    made = block(scored("text", source="/home/kim/.memtomem/memories/team/auth.md"))
     assert made is not None
-    assert "- **work/auth.md** " in made
+    assert "- **team/auth.md** " in made
     assert "kim" not in made
 
 
