@@ -96,9 +96,7 @@ def test_the_order_of_the_memory_server_breaks_ties() -> None:
 def test_other_projects_weigh_less_and_the_own_one_fully() -> None:
     text = "Rotate the refresh token on every use."
     by_namespace = {
-        name: ask("rotate refresh token", memory(text, namespace=name), path="/home/kim/src/shop/src/a.py")[
-            0
-        ].relevance
+        name: ask("rotate refresh token", memory(text, namespace=name), path="/home/kim/src/shop/src/a.py")[0].relevance
         for name in ("default", "shop", "platformer")
     }
     assert by_namespace["default"] == by_namespace["shop"] > by_namespace["platformer"] > 0
