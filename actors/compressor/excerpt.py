@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from itertools import compress
 
 from actors.compressor.budget import Budget
@@ -19,6 +20,7 @@ ASKED, MUST, SALIENT, USEFUL, FILLER, NOISE = 12, 9, 7, 5, 2, 0
 _LINE_END = cost("\n")
 _FENCES = ("```", "~~~")
 _PIECES = 1.5
+_TABLED = 10
 
 
 class Gaps(Enum):
@@ -115,11 +117,29 @@ def spread(indices: Sequence[int]) -> Iterator[int]:
         return
     yield indices[0]
     yield indices[-1]
-    bits = (len(indices) - 1).bit_length()
-    for place in range(1 << bits):
-        at = int(format(place, f"0{bits}b")[::-1], 2)
-        if 0 < at < len(indices) - 1:
+    last = len(indices) - 1
+    for at in _halves(last.bit_length()):
+        if 0 < at < last:
             yield indices[at]
+
+
+def _halves(bits: int) -> Iterator[int]:
+    """All numbers of so many bits, in the order of these read backwards: 0, a half, the quarters, …"""
+    low = _backwards(min(bits, _TABLED))
+    if bits <= _TABLED:
+        yield from low
+        return
+    # The bits that change most often stand in front.
+    for rest in _halves(bits - _TABLED):
+        yield from map(rest.__add__, map((bits - _TABLED).__rlshift__, low))
+
+
+@cache
+def _backwards(bits: int) -> tuple[int, ...]:
+    found = [0]
+    for _ in range(bits):
+        found = [2 * at for at in found] + [2 * at + 1 for at in found]
+    return tuple(found)
 
 
 def gap_cost(units: Units, gaps: Gaps) -> tuple[int, float]:

@@ -45,6 +45,8 @@ _IDENTITY = re.compile(
 _COMMENTS = frozenset("#;/")
 _NAMES = frozenset("-\"'nNtTkKhHsSrRlLoOuU")
 """How lines begin that may match `_IDENTITY`."""
+_TELLING = _NAMES | _COMMENTS | {"["}
+"""How lines begin that may say more in settings than a value, wherever they stand."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
     r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} \S.{0,100}$"
@@ -102,9 +104,10 @@ def settings(units: Units) -> list[int]:
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = behind_blanks(units)
-    for index, (first, words, depth, opening, alone) in enumerate(
-        zip(firsts, bare, depths, deeper, apart, strict=False)
-    ):
+    behind_comments = map(_COMMENTS.__contains__, ["", *firsts])
+    begun = map(_TELLING.__contains__, firsts)
+    for index in compress(range(len(lines)), map(max, begun, behind_comments, deeper, apart)):
+        first, words, depth, opening, alone = firsts[index], bare[index], depths[index], deeper[index], apart[index]
         if index in sections:
             found[index] = SALIENT + 1 if sections[index] <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
@@ -133,8 +136,9 @@ def settings(units: Units) -> list[int]:
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)
-    for index in [at for at, words in enumerate(bare[:-1]) if words in _SYNOPSES]:
-        found[index + 1] = max(found[index + 1], SALIENT)
+    if any(map(times.__contains__, _SYNOPSES)):
+        for index in [at for at, words in enumerate(bare[:-1]) if words in _SYNOPSES]:
+            found[index + 1] = max(found[index + 1], SALIENT)
     defined = [at for at in compress(range(len(lines)), depths) if _DEFINED.match(lines[at])]
     for index in defined if len(defined) <= _MOST_DEFINED * len(lines) else ():
         found[index] = max(found[index], SALIENT)
@@ -155,16 +159,15 @@ def _columns(line: str, spaces: int) -> int:
 
 def _said_in_comments(lines: list[str], firsts: list[str], found: list[int], told: set[int]) -> None:
     """In settings that are mostly comments, what is set matters, and comments only fill."""
-    comments = [
-        first in _COMMENTS and _COMMENT.match(line) is not None for first, line in zip(firsts, lines, strict=True)
-    ]
-    if not _MOSTLY_COMMENTS * len(lines) <= sum(comments) < len(lines):
+    begun = compress(range(len(lines)), map(_COMMENTS.__contains__, firsts))
+    comments = {index for index in begun if _COMMENT.match(lines[index])}
+    if not _MOSTLY_COMMENTS * len(lines) <= len(comments) < len(lines):
         return
-    for index, comment in enumerate(comments):
-        if not comment:
-            found[index] = max(found[index], SALIENT)
-        elif found[index] <= SALIENT + 1 and index not in told:
-            found[index] = min(found[index], FILLER)
+    for index, rank in enumerate(found):
+        if index not in comments:
+            found[index] = max(rank, SALIENT)
+        elif rank <= SALIENT + 1 and index not in told:
+            found[index] = min(rank, FILLER)
 
 
 def prose(units: Units) -> list[int]:
@@ -257,8 +260,6 @@ def underlined(units: Units) -> dict[int, int]:
     """Headings with a rule under them, and their levels from 1: the rule that is met first is of the highest level."""
     levels: dict[str, int] = {}
     found: dict[int, int] = {}
-    if not any(rule in units.text for rule in _RULES):
-        return found
     for index in [at for at, line in enumerate(units.contents) if line[:1] in _RULED and line.startswith(_RULES)]:
         rule = units.contents[index]
         if not index or set(rule) != {rule[0]}:

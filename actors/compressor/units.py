@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection
@@ -9,13 +10,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate, compress, count
 from operator import add
 
-import re2
-
 LONGEST_UNIT = 600
 _LONGEST_FENCE = 800
 _FENCES = ("```", "~~~")
-_CLOSED = re2.compile(rb"(?m)^[ \t]{0,40}(?:(```)`{0,17}|(~~~)~{0,17})[ \t]*$")
-"""A line that closes a fence: in lists it is indented as the fence is."""
+_INDENTED = 40
+"""Code points that a fence may be indented by: in lists it is."""
+_CLOSED = re.compile(r"[ \t]{0,40}(?:`{3,20}|~{3,20})[ \t]*$", re.M)
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -158,11 +158,26 @@ def _copy(units: Units, merged: Units, first: int, after: int) -> None:
     merged.last_lines += units.last_lines[first:after]
 
 
+def fences(text: str) -> dict[int, str]:
+    """Where the lines begin that may open or close a fence, in order, and the first three characters of the fence."""
+    found: dict[int, str] = {}
+    for mark in _FENCES:
+        at = text.find(mark)
+        while at >= 0:
+            start = text.rfind("\n", 0, at) + 1
+            if at - start <= _INDENTED and not text[start:at].strip(" \t"):
+                found[start] = mark
+            stop = text.find("\n", at)
+            at = text.find(mark, stop) if stop >= 0 else -1
+    return dict(sorted(found.items()))
+
+
 def closing_fences(text: str) -> dict[str, list[int]]:
     """Where the lines begin that may close a fence, by its first three characters."""
     found: dict[str, list[int]] = {mark: [] for mark in _FENCES}
-    for match in _CLOSED.finditer(text.encode("ascii", "replace")):
-        found["```" if match[1] else "~~~"].append(match.start())
+    for start, mark in fences(text).items():
+        if _CLOSED.match(text, start):
+            found[mark].append(start)
     return found
 
 

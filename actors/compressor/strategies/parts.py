@@ -16,10 +16,10 @@ from actors.compressor.detect import Kind, look
 from actors.compressor.strategies.inner import inner
 from actors.compressor.strategies.task import Draft, Task
 from actors.compressor.thin import LARGE
-from actors.compressor.units import closing_fences
+from actors.compressor.units import closing_fences, fences
 from config.tokens import cost
 
-_FENCE = re2.compile(rb"(?m)^[ \t]{0,40}(```|~~~)[^\n`]*\n")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)[^\n`]*\n")
 _FILE = re.compile(
     r"^(?:==> \S[^\n]{0,200} <==|([=-])\1{2,9} ?(?:[Ff]ile: ?)?[\w~./@+-]{1,200}\.\w{1,8} ?\1{3,9}"
     r"|(?:#{1,4} |// |# )?[Ff]ile: `?[\w~./@+ -]{1,200}`?|#{1,4} `?[\w~@+.-]{0,80}/[\w~./@+-]{1,200}\.\w{1,8}`?"
@@ -143,9 +143,11 @@ def _fenced(text: str) -> list[Part] | None:
     found: list[Part] = []
     before = position = 0
     closing = closing_fences(text)
-    data = text.encode("ascii", "replace")
-    while match := _FENCE.search(data, position):
-        places = closing[match[1].decode()]
+    for start, mark in fences(text).items():
+        match = _FENCE.match(text, start) if start >= position else None
+        if match is None:
+            continue
+        places = closing[mark]
         at = bisect_left(places, match.end())
         if at == len(places):
             position = match.end()
@@ -154,9 +156,9 @@ def _fenced(text: str) -> list[Part] | None:
         end = text.find("\n", close + 1)
         end = len(text) if end < 0 else end + 1
         if close + 1 - match.end() >= _SHORTEST:
-            if text[before : match.start()].strip():
-                found.append(Part("", text[before : match.start()], ""))
-            found.append(Part(text[match.start() : match.end()], text[match.end() : close + 1], text[close + 1 : end]))
+            if text[before:start].strip():
+                found.append(Part("", text[before:start], ""))
+            found.append(Part(match[0], text[match.end() : close + 1], text[close + 1 : end]))
             before = end
         position = end
     if not found or len(found) > _MOST or sum(len(part.body) for part in found if part.tail) < _BULK * len(text):
