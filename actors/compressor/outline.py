@@ -45,8 +45,6 @@ _IDENTITY = re.compile(
 _COMMENTS = frozenset("#;/")
 _NAMES = frozenset("-\"'nNtTkKhHsSrRlLoOuU")
 """How lines begin that may match `_IDENTITY`."""
-_TELLING = _NAMES | _COMMENTS | {"["}
-"""How lines begin that may say more in settings than a value, wherever they stand."""
 _COMMENT = re.compile(r"^\s*(?:#(?!#)|;|//)\s?")
 _TITLE = re.compile(
     r"^(?:Subject|Title|Betreff|Objet|제목|件名|主题): ?\S|^(?:\*\*|__)\S.{0,150}|^={1,6} \S.{0,100}$"
@@ -104,10 +102,9 @@ def settings(units: Units) -> list[int]:
     shallow = min(sections.values(), default=0)
     deeper = [*map(lt, depths, islice(depths, 1, None)), False]
     apart = behind_blanks(units)
-    behind_comments = map(_COMMENTS.__contains__, ["", *firsts])
-    begun = map(_TELLING.__contains__, firsts)
-    for index in compress(range(len(lines)), map(max, begun, behind_comments, deeper, apart)):
-        first, words, depth, opening, alone = firsts[index], bare[index], depths[index], deeper[index], apart[index]
+    for index, (first, words, depth, opening, alone) in enumerate(
+        zip(firsts, bare, depths, deeper, apart, strict=False)
+    ):
         if index in sections:
             found[index] = SALIENT + 1 if sections[index] <= shallow + 1 else USEFUL
         elif first in _NAMES and _IDENTITY.match(words):
