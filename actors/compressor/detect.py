@@ -65,7 +65,7 @@ _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _FILE = re.compile(r"[-dlbcpsD][-rwxsStTlL]{9}[.+@]? +(?:\d+ +)?[^\s/]+[/ ]|\[(?:FILE|DIR)\] \S")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
-    r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} )?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} |(?:t|ts|time|timestamp|date)=)?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
     r"|^(?:trce|dbug|info|warn|fail|crit): [\w.]{1,200}\[\d+\]$|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )
@@ -104,6 +104,8 @@ _MARKDOWN = re2.compile(
     rb"(?m)^(?:#{2,6} \S|\s*\d+\. \S|```|\|.{1,400}\|$|\[[^\]]{1,80}\]: )"
     rb"|\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*\S"
 )
+_ANY_HEADING = re.compile(r"#{1,6} [^\s#=-]")
+_FEWEST_TITLES = 3
 _LIST = re.compile(r"\s*[*+-] \S|> ")
 """What Markdown has in common with shells, build tools, mail and trees of all kinds."""
 _CODE = re.compile(
@@ -282,6 +284,8 @@ def _by_lines(text: str, head: str) -> Kind:
     marks = len(_MARKDOWN.findall(sample.encode("ascii", "replace"))) / count
     if marks >= _FEWEST_MARKS or headings:
         marks += len([*filter(_LIST.match, lines)]) / count
+    if head.startswith("# ") and _slashed(lines):
+        return Kind.MARKDOWN
     if (code >= 0.2 or declared >= _DECLARED) and (marks < 0.15 or code > 2 * marks) and (headings < 3 or code > 0.4):
         # A program that tells what it imports says nothing else; source code does.
         imports = sum(1 for line in some if line.startswith("import ")) / len(some)
@@ -307,6 +311,12 @@ def _in_blocks(lines: list[str]) -> bool:
     closed = sum(1 for line in lines if line.lstrip().startswith(("}", ")", "end")))
     python = sum(1 for line in lines if _PYTHON.match(line))
     return max(min(opened, closed), python) >= max(2, 0.04 * len(lines))
+
+
+def _slashed(lines: list[str]) -> bool:
+    """Whether lines begin with `# ` and others with `//`, so that one of both opens no comment: code within a text."""
+    titles = sum(1 for line in lines if _ANY_HEADING.match(line))
+    return titles >= _FEWEST_TITLES and sum(1 for line in lines if line.lstrip().startswith("//")) >= _FEWEST_TITLES
 
 
 def _one_name(lines: list[str]) -> bool:

@@ -14,7 +14,7 @@ from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.far import far
 from actors.compressor.often import often
 from actors.compressor.outline import behind_blanks, cues
-from actors.compressor.trouble import trouble
+from actors.compressor.trouble import holders, trouble
 from actors.compressor.units import Units
 
 _LABEL = re.compile(
@@ -76,9 +76,12 @@ _ENDS = ("</", "}", "]", ")")
 """Lines that only end something."""
 _HEX = "0123456789abcdefABCDEF: "
 """What lines of a dump consist of."""
+_SHORTEST_DUMP = 20
 _REPEATED = 0.6
 _FEW_VALUES = 12
 _RARE = 0.02
+_TWO, _FEWEST_OF_TWO = 2, 8
+"""Where a label has two values, fewer of its lines show that one of them is the odd one."""
 _MOST_ODD = 10
 _LONGEST_NAME = 300
 _SINGLE = 0.05
@@ -129,6 +132,8 @@ def records(units: Units) -> list[int]:
     for index, line in enumerate(units.contents):
         if line.startswith("[") and _SECTION.match(line):
             ranks[index] = SALIENT + 1
+        elif len(line) >= _SHORTEST_DUMP and not line.strip(_HEX):
+            ranks[index] = NOISE + 1
     if not named and not best and not heads:
         counts = Counter(found)
         for index in openers:
@@ -139,8 +144,11 @@ def records(units: Units) -> list[int]:
         at = bisect_right(openers, index)
         if at:
             ranks[openers[at - 1]] = MUST
-    for index, rank in trouble(units).items():
+    troubled = trouble(units)
+    for index, rank in troubled.items():
         ranks[index] = max(ranks[index], rank)
+    for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
+        ranks[index] = max(ranks[index], SALIENT)
     apart = behind_blanks(units)
     heads = [
         index
@@ -218,9 +226,11 @@ def _odd(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> list
     """Lines with a value that hardly any other of their label has, where there are few values; rarest first."""
     rare: list[tuple[int, int]] = []
     for indices in places.values():
-        if len(indices) < 4 * _FEWEST:
+        if len(indices) < _FEWEST_OF_TWO:
             continue
         values = Counter(found[at][1] for at in indices)
+        if len(indices) < 4 * _FEWEST and len(values) != _TWO:
+            continue
         if 2 <= len(values) <= _FEW_VALUES:
             most = max(1, int(_RARE * len(indices)))
             rare += [(values[found[at][1]], at) for at in indices if values[found[at][1]] <= most]

@@ -10,7 +10,7 @@ from operator import lt, sub
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.statements import rare, shapes_of, statements
-from actors.compressor.trouble import trouble
+from actors.compressor.trouble import holders, trouble
 from actors.compressor.units import Units
 
 _CUES = (
@@ -128,8 +128,11 @@ def settings(units: Units) -> list[int]:
             found[index] = USEFUL if words.endswith(_SENTENCE_END) and " " in words else SALIENT
         elif first in _COMMENTS and _COMMENT.match(words):
             found[index] = NOISE + 1
-    for index, rank in trouble(units).items():
+    troubled = trouble(units)
+    for index, rank in troubled.items():
         found[index] = max(found[index], rank)
+    for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
+        found[index] = max(found[index], SALIENT)
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *told]:
         found[index] = max(found[index], SALIENT + 1)

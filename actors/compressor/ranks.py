@@ -18,7 +18,7 @@ _ALARMS = (
     "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
-    "destroyed", "must be replaced", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
+    "destroyed", "must be replaced", "forces replacement", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
     "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
     "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "invalid", "unmet ",
     "degraded", "broken",
@@ -34,7 +34,7 @@ _SEVERE = re.compile(
     r"|\b(?:on|by|with) signal:? [1-9]|\bstatus=(?:[1-9]\d*/|fail)"
     r"|[\"']?\b(?:level|severity|lvl)[\"']?\s?[:=]\s?[\"']?(?:error|fatal|critical|alert)"
     r"|^\s*(?:[✕✗✖×❌]|- \[FAIL\])|^\s*● .{1,200} › |\b(?:BackOff|Evicted|ErrImagePull|ImagePullBackOff)\b"
-    r"|will be destroyed|must be replaced|\b[Ff]ailed[.!]?$"
+    r"|will be destroyed|must be replaced|# forces replacement|\b[Ff]ailed[.!]?$"
     r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
     r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): |\b(?:invalid|UNMET [A-Z ]*DEPENDENCY|missing): \S"
     r"|[:=] ?[\"']?(?i:err|error|down|failed|failing|unhealthy|degraded|broken)[\"']?[,;]?$"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE
 from actors.compressor.ranks import alarms, holding
@@ -14,6 +15,7 @@ _DIAGNOSIS = re.compile(
     r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\S*Error: "
     r"|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b"
 )
+_MOST_HELD, _FARTHEST, _LEVELS = 16, 60, 3
 _WORDS = ("traceback (most", "error: ", "exception: ", "panic: ", "fatal: ", "build failed")
 _OUTRIGHT = re.compile(
     r"Traceback \(most recent|(?:[A-Za-z_][\w.]{0,80})?(?:Error|Exception): \S|(?:panic|fatal|error): \S|BUILD FAILED"
@@ -33,6 +35,27 @@ def trouble(units: Units) -> dict[int, int]:
         else rank
         for index, rank in found.items()
     }
+
+
+def holders(units: Units, found: Iterable[int]) -> set[int]:
+    """The lines that others belong to by their indentation, some levels up: what failed, in which part of what; none
+    where there are too many of them."""
+    inner = [*found]
+    above: set[int] = set()
+    for index in inner if len(inner) <= _MOST_HELD else ():
+        depth, levels = _depth(units.contents[index]), 0
+        for at in range(index - 1, max(-1, index - 1 - _FARTHEST), -1):
+            if not depth or levels == _LEVELS:
+                break
+            if _depth(units.contents[at]) < depth:
+                depth = _depth(units.contents[at])
+                levels += 1
+                above.add(at)
+    return above
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def outright(units: Units) -> list[int]:

@@ -34,6 +34,8 @@ _TEXT = frozenset(
         "snippet", "body", "help", "comment", "plain_text", "errormessage", "error_message",
     )
 )  # fmt: skip
+_QUOTED = frozenset(("diff_hunk", "diffhunk", "hunk", "patch", "diff", "context_lines"))
+"""What a record is about, in the words of something else."""
 _PERSONS = frozenset(
     (
         "author", "committer", "user", "owner", "assignee", "reporter", "creator", "created_by", "createdby", "sender",
@@ -161,6 +163,8 @@ def score(found: Field) -> int:
         return PLAIN if solid and name in _POINTERS else IDENTITY
     if (name in _STATE or (name.endswith("name") and text)) and mean < 60:
         return STATE
+    if name in _QUOTED:
+        return MINOR
     if name in _TEXT or (text and b" " in found.first and (mean >= 20 or _own(found))):
         return TEXT
     if text and mean > 40 and b" " not in found.first:
