@@ -65,7 +65,8 @@ _GREP = re.compile(r"^[^\s:,][^\s:,]{0,200}:\d{1,7}:")
 _FILE = re.compile(r"[-dlbcpsD][-rwxsStTlL]{9}[.+@]? +(?:\d+ +)?[^\s/]+[/ ]|\[(?:FILE|DIR)\] \S")
 _PATH = re.compile(r"(?:[\w.~@+-]*/)+[^\s/:,;]*/?|[\w.@+-]+\.\w{1,6}")
 _STAMP = re.compile(
-    r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} |(?:t|ts|time|timestamp|date)=)?\W{0,3}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"^(?:[\w.-]{1,60} *\| +|[a-z][\w.-]{1,40} |(?:t|ts|time|timestamp|date)=)?\W{0,3}"
+    r"(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{10,13}(?:\.\d+)? )|^[IWEF]\d{4} "
     r"|^(?:trce|dbug|info|warn|fail|crit): [\w.]{1,200}\[\d+\]$|^\S{1,60} \S{1,40} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )

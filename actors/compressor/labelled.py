@@ -77,6 +77,8 @@ _ENDS = ("</", "}", "]", ")")
 _HEX = "0123456789abcdefABCDEF: "
 """What lines of a dump consist of."""
 _SHORTEST_DUMP = 20
+_FAILURES = ("failure", "error", "exception", "rerunfailure", "systemerr")
+_NO_FAILURE = frozenset(("", "0", "null", "none", "nil", "false", "no", "{}", "[]", '""', "-", "n/a"))
 _REPEATED = 0.6
 _FEW_VALUES = 12
 _RARE = 0.02
@@ -144,7 +146,7 @@ def records(units: Units) -> list[int]:
         at = bisect_right(openers, index)
         if at:
             ranks[openers[at - 1]] = MUST
-    troubled = trouble(units)
+    troubled = trouble(units) | _failures(places, found)
     for index, rank in troubled.items():
         ranks[index] = max(ranks[index], rank)
     for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
@@ -248,6 +250,12 @@ def _far(values: list[str], indices: list[int]) -> list[int]:
             return []
         numbers.append(float(head))
     return [indices[at] for at in far(numbers, above=True)[:2]]
+
+
+def _failures(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> dict[int, int]:
+    """What stands under a label that is a word for a failure, where that is seldom."""
+    named = [at for label in _FAILURES for at in places.get(label, ()) if found[at][1].lower() not in _NO_FAILURE]
+    return dict.fromkeys(named, MUST) if len(named) <= max(_MOST_ODD, _RARE * len(found)) else {}
 
 
 def _heads(found: Sequence[tuple[str, str]], openers: list[int], most: int) -> list[int]:

@@ -7,8 +7,11 @@ from collections import Counter
 from itertools import compress, islice
 from operator import lt, sub
 
+import re2
+
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.sentences import unlike
 from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.trouble import holders, trouble
 from actors.compressor.units import Units
@@ -60,9 +63,25 @@ _TITLED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZcpsa*_=제件主 \t\r\v\f\u3000\x
 """What a line begins with that may match `_TITLE`, behind white space too."""
 _STAMPED = re.compile(r"\b\d{1,2}:\d\d\b")
 _LONGEST_STAMP = 60
-_MONEY = ("eur", "usd", "gbp", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
-_CURRENCY = r"(?:EUR|USD|GBP|KRW|JPY|[€$£₩¥])"
-_AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|%|원|円|percent\b|[Pp]rozent\b)")
+_MONEY = ("eur", "usd", "gbp", "chf", "krw", "jpy", "€", "$", "£", "₩", "¥", "원", "円", "%", "percent", "prozent")
+_CURRENCY = r"(?:EUR|USD|GBP|CHF|KRW|JPY|[€$£₩¥])"
+_AMOUNT = re.compile(rf"{_CURRENCY} ?\d|\d[\d.,]{{0,20}} ?(?:{_CURRENCY}|[Ee]uros?\b|%|원|円|percent\b|[Pp]rozent\b)")
+_MONTH = r"(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]{0,7}\.?"
+_DAY = (
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d{{1,2}}\b|\d{{4}}-\d\d-\d\d"
+    r"|\d{1,2}\.\d{1,2}\.\d{4})"
+)
+_DUE = re.compile(
+    r"\b(?:until|till|by|before|not? later than|from|starting|effective|expires?(?: on)?|ends?(?: on)?|due(?: on| by)?"
+    r"|valid through|as of|removed (?:on|in|after)|moves? (?:from|to)|postponed to|bis(?: zum)?|ab(?: dem)?"
+    rf"|spätestens(?: am)?|zum|vor dem) (?:\w+,? )?{_DAY}"
+    r"|\d{1,2}(?:월 \d{1,2}일|月\d{1,2}日)\s?(?:\([^)]\))?(?:까지|부터|まで|から|前|之前|起)",
+    re.I,
+)
+"""A day up to which or from which on something holds."""
+_LIKE_DAY = re2.compile(_DAY.replace("[aä]", "[a?]").replace(r"\d", "[0-9]").encode() + rb"|[0-9]{1,2}\? ?[0-9]{1,2}\?")
+"""Days, in a text with `?` for what is not ASCII."""
+_FEW_DUE, _MOST_DUE, _MOST_DAYS = 6, 0.06, 0.5
 _FEW_ANNOUNCED, _MOST_ANNOUNCED = 4, 0.08
 _FEWEST_FORMS, _MOST_FORMS, _FEWEST_OPENERS, _MOST_OPENED = 3, 0.5, 8, 0.35
 _FEW_AMOUNTS, _MOST_AMOUNTS = 6, 0.08
@@ -134,7 +153,7 @@ def settings(units: Units) -> list[int]:
     for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
         found[index] = max(found[index], SALIENT)
     told = cues(units)
-    for index in [*ranks.summaries(units, units.contents), *told]:
+    for index in [*ranks.summaries(units, units.contents), *due(units), *told]:
         found[index] = max(found[index], SALIENT + 1)
     if any(map(times.__contains__, _SYNOPSES)):
         for index in [at for at, words in enumerate(bare[:-1]) if words in _SYNOPSES]:
@@ -189,8 +208,10 @@ def prose(units: Units) -> list[int]:
     if len(titles) <= _MOST_TITLES * len(units):
         for index in titles:
             found[index] = SALIENT + 1
-    for index in _amounts(units):
+    for index in amounts(units):
         found[index] = max(found[index], USEFUL)
+    for index in [*due(units), *unlike(units)]:
+        found[index] = max(found[index], SALIENT)
     _headings(units, found)
     _templated(units, apart, found)
     announced = [at for at, line in enumerate(units.contents) if line[:3].isupper() and _CAPITALS.match(line)]
@@ -222,10 +243,19 @@ def _templated(units: Units, apart: list[bool], found: list[int]) -> None:
             found[index] = max(found[index], SALIENT)
 
 
-def _amounts(units: Units) -> list[int]:
+def amounts(units: Units) -> list[int]:
     """Units with sums of money or shares, where they are rare: what an agreement or a report is read for."""
     found = [index for index in ranks.holding(units, _MONEY) if _AMOUNT.search(units.contents[index])]
     return found if len(found) <= max(_FEW_AMOUNTS, _MOST_AMOUNTS * len(units)) else []
+
+
+def due(units: Units) -> list[int]:
+    """Units that say until or from which day something holds, where they are rare: deadlines, changes, expiry."""
+    dated = ranks.visited(units, units.text.encode("ascii", "replace"), _LIKE_DAY)
+    if len(dated) > max(_FEW_DUE, _MOST_DAYS * len(units)):
+        return []
+    found = [index for index in sorted(dated) if _DUE.search(units.contents[index])]
+    return found if len(found) <= max(_FEW_DUE, _MOST_DUE * len(units)) else []
 
 
 def starred(units: Units) -> dict[int, int]:

@@ -18,7 +18,8 @@ _ALARMS = (
     "refused", "abort", "assert", "killed", "segfault", "timed out", "timeout", "cannot ", "unable", "not found",
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
-    "destroyed", "must be replaced", "forces replacement", "lost", "violat", "reject", "corrupt", "expected", "received:", "actual",
+    "destroyed", "must be replaced", "forces replacement", "lost", "violat", "reject", "corrupt", "expected",
+    "received:", "actual", "up{", "up 0",
     "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
     "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "invalid", "unmet ",
     "degraded", "broken",
@@ -37,6 +38,7 @@ _SEVERE = re.compile(
     r"|will be destroyed|must be replaced|# forces replacement|\b[Ff]ailed[.!]?$"
     r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
     r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): |\b(?:invalid|UNMET [A-Z ]*DEPENDENCY|missing): \S"
+    r"|^(?:\w{1,60}_)?up(?:\{[^}]{0,400}\})? 0(?:\.0)?$"
     r"|[:=] ?[\"']?(?i:err|error|down|failed|failing|unhealthy|degraded|broken)[\"']?[,;]?$"
 )
 _DETAIL = re.compile(
@@ -130,7 +132,7 @@ def summaries(units: Units, written: Sequence[str] = ()) -> list[int]:
     """
     found: dict[str, list[int]] = {}
     most = _MOST_SUMMARIES if written else len(units)
-    for unit in sorted(_visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY)):
+    for unit in sorted(visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY)):
         same = found.setdefault(written[unit] if written else "", [])
         if len(same) <= most and sums_up(units.contents[unit][:220]):
             same.append(unit)
@@ -147,7 +149,7 @@ def holding(units: Units, words: tuple[str, ...]) -> list[int]:
     few meet a regular expression."""
     folded = fold(units.text)
     pattern, beyond = _automaton(words)
-    found = _visited(units, folded.encode("ascii", "replace"), pattern)
+    found = visited(units, folded.encode("ascii", "replace"), pattern)
     for word in beyond if not folded.isascii() else ():
         at = folded.find(word)
         while at >= 0:
@@ -157,7 +159,7 @@ def holding(units: Units, words: tuple[str, ...]) -> list[int]:
     return sorted(found)
 
 
-def _visited(units: Units, data: bytes, pattern: re2._Regexp) -> set[int]:
+def visited(units: Units, data: bytes, pattern: re2._Regexp) -> set[int]:
     """Units that a pattern matches in; `data` is the text with one byte for each code point."""
     found: set[int] = set()
     starts = units.starts

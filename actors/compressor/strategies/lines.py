@@ -17,6 +17,7 @@ from actors.compressor.ranks_code import code, narrow
 from actors.compressor.ranks_diff import diff
 from actors.compressor.ranks_log import log
 from actors.compressor.relevance import near, window
+from actors.compressor.sentences import unlike
 from actors.compressor.stamps import unstamped
 from actors.compressor.statements import shapes_of, statements
 from actors.compressor.strategies.task import Draft, Task
@@ -63,6 +64,10 @@ def truncate(task: Task) -> Draft:
             ranked[index] = max(ranked[index], SALIENT + 1)
         for index in outline.cues(units):
             ranked[index] = max(ranked[index], MUST)
+        for index in outline.amounts(units):
+            ranked[index] = max(ranked[index], USEFUL)
+        for index in [*outline.due(units), *unlike(units)]:
+            ranked[index] = max(ranked[index], SALIENT)
         for index in _odd_rows(units):
             ranked[index] = max(ranked[index], SALIENT)
     if task.kind in _SAYING_NOTHING_OF_TROUBLE:
