@@ -66,7 +66,7 @@ _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
 _MOST_SUMMARIES = 12
 """Lines of one statement that sum something up, beyond which they do not."""
-_NUMBERED = ("exit", "=> ", "tatus")
+_NUMBERED = ("exit", "=> ", "tatus", "up{", "up 0")
 _JUDGED = 6
 """Lines of one statement that are looked at before the next ones are taken to be alike."""
 
@@ -82,7 +82,7 @@ def alarms(units: Units, shapes: list[bytes], written: Sequence[str] = ()) -> di
     settled = _Settled(written)
     for unit in holding(units, _ALARMS):
         shape, line = shapes[unit], units.contents[unit]
-        # Of an exit code and of an answer of HTTP the number decides, and a shape has no numbers.
+        # Of an exit code, an answer of HTTP and a scrape the number decides, and a shape has no numbers.
         rank = known.get(shape) if not any(word in line for word in _NUMBERED) else None
         if rank is None:
             # Of `error=…` the value decides, and a statement has no values.

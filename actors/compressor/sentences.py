@@ -15,6 +15,7 @@ _A_LINE = 2.0
 _LIKE = 0.5
 """Share of sampled sentences that begin like another one, from which on they may be from forms."""
 _BEGINNING = 12
+_DIGITS = str.maketrans("", "", "0123456789")
 _MOST = 0.2
 """Of the units; where more hold an odd sentence, that says nothing."""
 
@@ -26,7 +27,7 @@ def unlike(units: Units) -> list[int]:
     if ends < max(_FEWEST, (_A_LINE - 1) * len(units)):
         return []
     parts = _END.split(text)
-    sample = [part[:_BEGINNING] for part in parts[:: 1 + len(parts) // _SAMPLED] if part]
+    sample = [part[:_BEGINNING].translate(_DIGITS) for part in parts[:: 1 + len(parts) // _SAMPLED] if part]
     if len({*sample}) > _LIKE * len(sample):
         return []
     starts = [match.end() for match in _END.finditer(text)]

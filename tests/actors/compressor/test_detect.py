@@ -120,3 +120,24 @@ def test_entries_that_all_set_one_name_are_no_settings() -> None:
     text = "# Network requests\n" + "\n".join(lines)
     assert detect(text) is Kind.LOG
     assert "[failed - 502]" in shortened(text)
+
+
+@pytest.mark.parametrize("mark", ["`", ""])
+def test_code_in_a_text_without_fences_does_not_make_it_code(mark: str) -> None:
+    sections = (
+        f"# 제목 {at}\n설명은 `이름 {at}` 아래에 있습니다.\n\n{mark}fn main() {{\n    // 주석 {at}\n"
+        f"    let value = {at};\n    println!(\"{{}}\", value);\n}}{mark}\n\n"
+        for at in range(200)
+    )  # fmt: skip
+    text = "".join(sections)
+    assert detect(text) is Kind.MARKDOWN
+    out = shortened(text)
+    assert all(f"# 제목 {at}\n" in out or f"# 제목 {at} " in out for at in range(0, 200, 7))
+
+
+@pytest.mark.parametrize("name", ["ts", "time", "t", "timestamp"])
+def test_lines_that_set_a_time_first_are_a_log(name: str) -> None:
+    lines = [
+        f'{name}=2026-11-30T03:{at // 60:02}:{at % 60:02}.1Z caller=db.go:{at} msg="done {at}"' for at in range(99)
+    ]
+    assert detect("\n".join(lines)) is Kind.LOG

@@ -112,3 +112,40 @@ def test_notes_of_who_said_what_keep_heads_and_decisions() -> None:
     assert "Meeting notes 2026-11-12" in out
     assert "=> DECISION: ship the exporter on Monday" in out
     assert all(f"{at + 1}. Topic number {at}" in out for at in range(24))
+
+
+def test_a_failed_test_stays_with_its_name() -> None:
+    def case(at: int) -> str:
+        name = f'    <testcase name="cart › step {at} of {sentence(rng, 2)}" classname="e2e/{at % 9}.ts" time="{at % 7}'
+        failed = {70: "expected 12.50 to equal 0", 160: "Target page has been closed"}.get(at)
+        kind = "error" if at == 160 else "failure"
+        return f'{name}">\n      <{kind} message="{failed}"/>\n    </testcase>\n' if failed else f'{name}"/>\n'
+
+    out = shortened(f"<testsuites>\n  <testsuite>\n{''.join(map(case, range(220)))}  </testsuite>\n</testsuites>\n")
+    for wanted in ("cart › step 70 ", "expected 12.50", "cart › step 160 ", "Target page has been closed"):
+        assert wanted in out
+
+
+def test_bytes_of_keys_leave_the_room_to_what_certificates_say() -> None:
+    def certificate(at: int) -> str:
+        key = "\n".join("    " + ":".join(f"{rng.randrange(256):02x}" for _ in range(18)) for _ in range(30))
+        until = f"Nov {at + 1:2} 12:00:00 20{20 if at == 5 else 27 + at % 3} GMT"
+        return (
+            f"Certificate:\n  Data:\n    Subject: CN = host-{at}.example\n    Not After : {until}\n"
+            f"    Modulus:\n{key}\n  Signature Value:\n{key}\n"
+        )
+
+    out = shortened("".join(map(certificate, range(10))))
+    assert all(f"CN = host-{at}.example" in out for at in range(10))
+    assert "12:00:00 2020 GMT" in out
+
+
+def test_of_a_dozen_records_the_one_that_restarted_stands_out() -> None:
+    pods = "\n".join(
+        f"Name:  tile-{at}\nImage:  render:{sentence(rng, 1)}-{at}\nNode:  node-{rng.randrange(10**6)}\n"
+        f"Ready:  {'False' if at == 6 else 'True'}\nRestart Count:  {23 if at == 6 else 0}\n"
+        + "".join(f"Mount {number}:  /var/{rng.randrange(10**6)} of {sentence(rng, 6)}\n" for number in range(14))
+        for at in range(13)
+    )
+    out = shortened(pods)
+    assert "Restart Count:  23" in out and "Ready:  False" in out and "tile-6" in out

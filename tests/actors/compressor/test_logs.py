@@ -245,3 +245,15 @@ def test_an_exception_that_is_seldom_raised_stays_among_hundreds_of_errors() -> 
     out = shortened("\n".join(lines))
     assert "java.sql.SQLException: replica 5 diverged" in out
     assert "java.lang.OutOfMemoryError: Metaspace (pid 4417)" in out
+
+
+def test_a_scrape_that_failed() -> None:
+    rng = random.Random(5)
+    families = [
+        f"# HELP {name} {sentence(rng, 6)}.\n# TYPE {name} gauge\n"
+        + "".join(f'{name}{{instance="10.0.{at}.{host}:9100"}} {rng.randrange(1000)}.{at}\n' for host in range(6))
+        for at, name in enumerate(f"node_{word}_{at}" for at in range(9) for word in WORDS[:6])
+    ]
+    up = "".join(f'up{{job="node",instance="10.0.7.{host}:9100"}} {int(host != 4)}\n' for host in range(6))
+    text = "".join([*families[:30], f"# HELP up Whether it answered.\n# TYPE up gauge\n{up}", *families[30:]])
+    assert 'instance="10.0.7.4:9100"} 0\n' in shortened(text)

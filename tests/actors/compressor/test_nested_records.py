@@ -289,3 +289,21 @@ def test_a_schema_says_more_than_the_tree_of_its_types() -> None:
     assert '"title":"All things"' in out
     assert "which_must_be_there_whatever_else_is" in out
     assert all(f"Thing{n}" in out for n in range(9))
+
+
+def test_what_reviewers_say_comes_before_the_code_they_talk_about() -> None:
+    comments = [
+        {
+            "id": 1_880_000 + at,
+            "diff_hunk": f"@@ -{at},7 +{at},11 @@ func drain(ctx context.Context)\n \tdefer span.End()\n-\told {at}\n"
+            * 2,
+            "path": f"internal/part_{at % 5}.go",
+            "user": {"login": f"dev-{at % 4}", "id": at},
+            "body": "Blocking: the cursor moves before the rows are durable." if at == 17 else f"Nit {at}: rename it.",
+            "line": at,
+        }
+        for at in range(60)
+    ]
+    out = shortened(json.dumps(comments))
+    assert "Blocking: the cursor moves before the rows are durable." in out
+    assert all(f"Nit {at}: rename it." in out for at in range(60) if at != 17)

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from actors.compressor.detect import Kind, detect
-from actors.compressor.outline import underlined
+from actors.compressor.outline import due, underlined
+from actors.compressor.sentences import unlike
 from actors.compressor.trouble import trouble
 from actors.compressor.units import split
 from tests.actors.compressor.texts import sentence, shortened
@@ -171,3 +172,60 @@ def test_reports_of_few_forms_keep_what_they_are_about_and_what_is_seldom() -> N
     out = shortened("Starting Nmap 7.95\n" + "\n".join(hosts))
     assert "3389/tcp open  ms-wbt-server" in out
     assert all(f"report for host{at}.example.org" in out for at in range(90))
+
+
+def test_days_until_which_something_holds(rng: random.Random) -> None:
+    wanted = (
+        "The permit is valid until 31 January 2027.",
+        "Notice is to be received no later than February 28, 2027.",
+        "Der Zugang wird ab dem 7. Dezember 2026 gesperrt.",
+        "계약은 2027년 3월 31일까지 유효합니다.",
+        "Prices double from 1 July.",
+    )
+    sections = [f"## Part {at}\n\n" + "\n".join(f"{sentence(rng, 14)}." for _ in range(14)) for at in range(40)]
+    for at, line in enumerate(wanted):
+        sections[5 + 7 * at] += f"\n{line}\n{sentence(rng, 14)}."
+    for text in ("\n\n".join(sections), "\n\n".join(sections).replace("## ", "")):
+        out = shortened(text)
+        assert [line for line in wanted if line not in out] == []
+
+
+def test_where_every_line_has_a_day_none_is_a_deadline(rng: random.Random) -> None:
+    units = split("\n".join(f"Rent is due on 2026-{at % 12 + 1:02}-01 for {sentence(rng, 4)}" for at in range(100)))
+    assert due(units) == []
+
+
+def test_the_sentence_that_no_form_wrote(rng: random.Random) -> None:
+    forms = (
+        "Pump {n} ran for {n} hours without a fault and was refilled.",
+        "The level at gauge {n} was read at noon and found to be usual.",
+        "Vehicle {n} drove {n} kilometres and is to be serviced in spring.",
+        "Invoice {n} of the supplier was checked and released for payment.",
+    )
+
+    def paragraph() -> str:
+        return " ".join(rng.choice(forms).replace("{n}", str(rng.randrange(900))) for _ in range(7))
+
+    paragraphs = [paragraph() for _ in range(80)]
+    odd = "The sluice of the northern culvert fell shut and stayed closed."
+    paragraphs[43] += f" {odd} {paragraph()}"
+    text = "\n\n".join(paragraphs)
+    assert odd in shortened(text)
+    assert odd in shortened("\n\n".join(f"## Week {at}\n\n{each}" for at, each in enumerate(paragraphs)))
+
+
+def test_sentences_that_are_all_unlike_say_nothing_by_it(rng: random.Random) -> None:
+    units = split("\n\n".join(" ".join(f"{sentence(rng, 9)}." for _ in range(6)) for _ in range(60)))
+    assert unlike(units) == []
+
+
+def test_what_forces_a_replacement(rng: random.Random) -> None:
+    def resource(at: int) -> str:
+        action = "must be replaced" if at == 30 else "will be created"
+        fields = [f"      + field_{number} = (known after apply)" for number in range(24)]
+        if at == 30:
+            fields[17] = "      ~ storage_encrypted = false -> true # forces replacement"
+        inner = "\n".join(fields)
+        return f"  # db_instance.d{at} {action}\n  + resource db_instance d{at} {{\n{inner}\n    }}\n"
+
+    assert "false -> true # forces replacement" in shortened("\n".join(map(resource, range(60))))
