@@ -179,6 +179,9 @@ def look(text: str) -> Seen:
             document = jsontext.parse_lines(lines) if jsontext.is_cut_off(last) else None
             if document is not None:
                 return Seen(Kind.NDJSON, document, wrapped="a last line that was cut off")
+        document = jsontext.parse_documents(text) if len(text) <= _MOST_PARSED else None
+        if document is not None:
+            return Seen(Kind.JSON, document, wrapped="JSON documents to an array")
         printed = as_json(text.strip())
         document = jsontext.parse(printed) if printed is not None else None
         if document is not None:
@@ -228,6 +231,8 @@ def _by_lines(text: str, head: str) -> Kind:
     if "\nMessage: " in sample and len(COMMIT_TOLD.findall(sample)) >= 2:
         return Kind.COMMITS
     count = len(lines)
+    if sample.count("\n# Query_time: ") >= _FEWEST_TITLES:
+        return Kind.LOG
     if count >= 4 and often(lines, _BLAMED.match, 0.9 * count):
         return Kind.BLAME
     if count >= 12 and often(lines, _COMMIT_LINE.match, 0.75 * count):

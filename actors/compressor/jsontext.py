@@ -20,6 +20,8 @@ _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\],]', re.S)
+_BETWEEN = re.compile(r"(?<=[}\]])[^\S\n]*\n\s*(?=[{\[])")
+"""Where a document ends and the next one begins: within one there is a comma, and no line end in a string."""
 _CLOSERS = {"{": "}", "[": "]"}
 _FRAMES = 200
 """More than lie between here and whoever reads a part of a document."""
@@ -48,6 +50,12 @@ def parse_lines(text: str) -> bytes | None:
     data = _readable(text.encode("utf-8", "replace"), _raw.decode_lines)
     records = _raw.decode_lines(data) if data is not None else []
     return _minified(b"[" + b",".join(records) + b"]") if records else None
+
+
+def parse_documents(text: str) -> bytes | None:
+    """Documents of several lines each, one behind the other, as one array, minified; `None` where they are none."""
+    joined, ends = _BETWEEN.subn(",", text.strip())
+    return parse(f"[{joined}]") if ends else None
 
 
 def _readable(data: bytes, decode: Callable[[bytes], object]) -> bytes | None:

@@ -11,20 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
-from actors.compressor.far import far
+from actors.compressor.labels import MOST_ODD, RARE, labelled, odd, read
 from actors.compressor.often import often
-from actors.compressor.outline import behind_blanks, cues
+from actors.compressor.outline import behind_blanks, cues, due
 from actors.compressor.trouble import holders, trouble
 from actors.compressor.units import Units
 
-_LABEL = re.compile(
-    r"\s*(?:[-*>|]\s+)?(?:"
-    r"<(?P<tag>[A-Za-z][\w:.-]{0,60})(?P<attributes>\s[^>]{0,400})?>"
-    r"|(?P<role>[a-z]{2,20}) (?=\"|\[)"
-    r"|\\(?P<command>[A-Za-z]{2,20})\*?(?=[{\[])"
-    r"|(?![0-9a-fA-F]{2}:)[\"']?(?P<key>[A-Za-z_/.$@][\w ./()$@-]{0,47}?)[\"']?(?:;[^:\n]{0,60})?\s*(?::(?!//)|=(?!=))"
-    r")\s*"
-)
 _TAG = re.compile("<")
 _SECTION = re.compile(r"\[{1,2}[\w.\"' :/-]{1,120}\]{1,2}$")
 _NAMES = (
@@ -80,11 +72,6 @@ _SHORTEST_DUMP = 20
 _FAILURES = ("failure", "error", "exception", "rerunfailure", "systemerr")
 _NO_FAILURE = frozenset(("", "0", "null", "none", "nil", "false", "no", "{}", "[]", '""', "-", "n/a"))
 _REPEATED = 0.6
-_FEW_VALUES = 12
-_RARE = 0.02
-_TWO, _FEWEST_OF_TWO = 2, 8
-"""Where a label has two values, fewer of its lines show that one of them is the odd one."""
-_MOST_ODD = 10
 _LONGEST_NAME = 300
 _SINGLE = 0.05
 """Of the lines, with a label that hardly comes again; where more are, that says nothing."""
@@ -100,9 +87,9 @@ def written_out(lines: Sequence[str]) -> bool:
     lines = [line for line in map(str.lstrip, lines) if not line.startswith(_ENDS) and line.strip(_HEX)]
     if lines and often(lines, _TAG.match, _TAGGED * len(lines)):
         return True
-    if len(lines) < 2 * _FEWEST or not often(lines, _label, _LABELLED * len(lines)):
+    if len(lines) < 2 * _FEWEST or not often(lines, labelled, _LABELLED * len(lines)):
         return False
-    counts = Counter(label for label, _ in map(_read, lines) if label)
+    counts = Counter(label for label, _ in map(read, lines) if label)
     repeated = [count for count in counts.values() if count >= _OFTEN]
     return sum(repeated) >= _REPEATED * sum(counts.values()) and len(repeated) >= 2
 
@@ -110,7 +97,7 @@ def written_out(lines: Sequence[str]) -> bool:
 def records(units: Units) -> list[int]:
     """Names of records, what comes once, odd values with what their record begins with, texts, the rest; what is alike
     everywhere last."""
-    found = [_read(line) for line in units.contents]
+    found = [read(line) for line in units.contents]
     places: defaultdict[str, list[int]] = defaultdict(list)
     for index, (label, _) in enumerate(found):
         if label:
@@ -141,7 +128,7 @@ def records(units: Units) -> list[int]:
         for index in openers:
             if counts[found[index]] <= 2:
                 ranks[index] = max(ranks[index], SALIENT)
-    for index in _odd(places, found):
+    for index in odd(places, found):
         ranks[index] = MUST
         at = bisect_right(openers, index)
         if at:
@@ -159,30 +146,11 @@ def records(units: Units) -> list[int]:
     ]
     for index in heads if len(heads) <= _MOST_HEADS * len(units) else ():
         ranks[index] = max(ranks[index], SALIENT)
+    for index in due(units):
+        ranks[index] = max(ranks[index], SALIENT)
     for index in cues(units):
         ranks[index] = MUST
     return ranks
-
-
-def _label(line: str) -> re.Match[str] | None:
-    """The label that a line begins with. To see that there is no mark of any takes less time than the expression."""
-    if ":" in line or "=" in line or '"' in line or "<" in line or "[" in line or "\\" in line:
-        return _LABEL.match(line)
-    return None
-
-
-def _read(line: str) -> tuple[str, str]:
-    match = _label(line)
-    if match is None:
-        return "", line.strip()
-    label = match["tag"] or match["role"] or match["command"] or match["key"]
-    value = line[match.end() :].rstrip(" \t\r,;")
-    if match["role"]:
-        value = value.partition(" [")[0]
-    elif match["tag"]:
-        value = value[: value.rfind("</")] if value.endswith(">") and "</" in value else value
-        value = f"{match['attributes'].strip()} {value}" if match["attributes"] else value
-    return label.lower(), value
 
 
 def _place(label: str) -> int | None:
@@ -224,38 +192,10 @@ def _best(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> str
     return best
 
 
-def _odd(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> list[int]:
-    """Lines with a value that hardly any other of their label has, where there are few values; rarest first."""
-    rare: list[tuple[int, int]] = []
-    for indices in places.values():
-        if len(indices) < _FEWEST_OF_TWO:
-            continue
-        values = Counter(found[at][1] for at in indices)
-        if len(indices) < 4 * _FEWEST and len(values) != _TWO:
-            continue
-        if 2 <= len(values) <= _FEW_VALUES:
-            most = max(1, int(_RARE * len(indices)))
-            rare += [(values[found[at][1]], at) for at in indices if values[found[at][1]] <= most]
-        elif len(values) > _FEW_VALUES:
-            rare += [(1, at) for at in _far([found[at][1] for at in indices], indices)]
-    return [at for _, at in sorted(rare)[:_MOST_ODD]]
-
-
-def _far(values: list[str], indices: list[int]) -> list[int]:
-    """Where a number stands that is far above all others of its label."""
-    numbers = []
-    for value in values:
-        head = value.partition(" ")[0].replace(",", "")
-        if not head.replace(".", "", 1).isdecimal() or len(head) > 15:
-            return []
-        numbers.append(float(head))
-    return [indices[at] for at in far(numbers, above=True)[:2]]
-
-
 def _failures(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> dict[int, int]:
     """What stands under a label that is a word for a failure, where that is seldom."""
     named = [at for label in _FAILURES for at in places.get(label, ()) if found[at][1].lower() not in _NO_FAILURE]
-    return dict.fromkeys(named, MUST) if len(named) <= max(_MOST_ODD, _RARE * len(found)) else {}
+    return dict.fromkeys(named, MUST) if len(named) <= max(MOST_ODD, RARE * len(found)) else {}
 
 
 def _heads(found: Sequence[tuple[str, str]], openers: list[int], most: int) -> list[int]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from itertools import compress, islice
+from collections import Counter, defaultdict
+from itertools import compress, islice, repeat
 from operator import lt, sub
 
 import re2
 
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
+from actors.compressor.labels import odd
 from actors.compressor.sentences import unlike
 from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.trouble import holders, trouble
@@ -74,8 +75,10 @@ _DAY = (
 _DUE = re.compile(
     r"\b(?:until|till|by|before|not? later than|from|starting|effective|expires?(?: on)?|ends?(?: on)?|due(?: on| by)?"
     r"|valid through|as of|removed (?:on|in|after)|moves? (?:from|to)|postponed to|bis(?: zum)?|ab(?: dem)?"
-    rf"|spätestens(?: am)?|zum|vor dem) (?:\w+,? )?{_DAY}"
-    r"|\d{1,2}(?:월 \d{1,2}일|月\d{1,2}日)\s?(?:\([^)]\))?(?:까지|부터|まで|から|前|之前|起)",
+    rf"|spätestens(?: am)?|zum|vor dem) (?:\w+,? ){{0,3}}{_DAY}"
+    r"|\d{1,2}(?:월 \d{1,2}일|月\d{1,2}日)\s?(?:\([^)]\))?(?:까지|부터|まで|から|前|之前|起)"
+    r"|(?:기한|마감|期限|締め?切り?|截止)[^\n]{0,20}\d{1,2}(?:월 \d{1,2}일|月\d{1,2}日)"
+    r"|\d{1,2}(?:월 \d{1,2}일|月\d{1,2}日)[^\n]{0,20}(?:변경|연기|変更|延期|改为|改為)",
     re.I,
 )
 """A day up to which or from which on something holds."""
@@ -89,6 +92,8 @@ _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
 _MOSTLY_COMMENTS = 0.4
+_MOSTLY_VALUES = 0.3
+"""Of the lines, with a value behind a colon, from which on settings of many things are compared."""
 _SYNOPSES = frozenset(
     ("NAME", "SYNOPSIS", "USAGE", "Synopsis", "Usage", "Usage:", "usage:", "ÜBERSICHT", "BEZEICHNUNG")
 )
@@ -152,6 +157,8 @@ def settings(units: Units) -> list[int]:
         found[index] = max(found[index], rank)
     for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
         found[index] = max(found[index], SALIENT)
+    for index in _odd_values(units, bare):
+        found[index] = max(found[index], SALIENT + 1)
     told = cues(units)
     for index in [*ranks.summaries(units, units.contents), *due(units), *told]:
         found[index] = max(found[index], SALIENT + 1)
@@ -164,6 +171,19 @@ def settings(units: Units) -> list[int]:
     _headings(units, found)
     _said_in_comments(bare, firsts, found, {*told})
     return ranks.ends(found, 2, 2)
+
+
+def _odd_values(units: Units, bare: list[str]) -> list[int]:
+    """Settings that come again and again, where their value is one that hardly any other has: of many services the one
+    that runs as root."""
+    if units.text.count(": ") < _MOSTLY_VALUES * len(units):
+        return []
+    found = [(label, value) for label, _, value in map(str.partition, bare, repeat(": "))]
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for index, (label, value) in enumerate(found):
+        if value:
+            places[label].append(index)
+    return odd(places, found)
 
 
 def _is_section(words: str) -> bool:

@@ -51,11 +51,11 @@ _SUMMARY = re.compile(
     r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
     r"|^(?:FAILED|ERROR) |^_{3,} .{1,200} _{3,}$|^(?:ok|FAIL|PASS)\s+\S+|^# (?:tests|pass|fail) "
     r"|BUILD (?:FAILED|SUCCESS)|test result:|^Plan: |^\(\d+ rows?\)"
-    r"|\b\d+ (?:rows? in set|problems?|vulnerabilities|matches)\b|\b[A-Z]{3,9} SUMMARY\b"
+    r"|\b\d+ (?:actionable tasks?:|rows? in set|problems?|vulnerabilities|matches)\b|\b[A-Z]{3,9} SUMMARY\b"
 )
 _LIKE_SUMMARY = re2.compile(
     rb"(?m)^(?:=+ |_{3,} |Test|Total|TOTAL|Ran|Finished|Result|Summary|Build|FAIL|ERROR |PASS|ok[^0-9A-Za-z_]|# [tpf]"
-    rb"|Plan: |\([0-9?])|[0-9?] (?:passed|failed|test|error|warning|skipped|row|problem|vulnerabilit|matches)"
+    rb"|Plan: |\([0-9?])|[0-9?] (?:passed|failed|test|error|warning|skipped|row|problem|vulnerabilit|matches|action)"
     rb"|BUILD (?:FAILED|SUCCESS)|test result:| SUMMARY"
 )
 """What `_SUMMARY` finds and a little more, in one pass over a whole text: `^` is the beginning of any line there."""
