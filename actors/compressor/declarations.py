@@ -16,6 +16,7 @@ _NAMED = (
     rb"(?:def|defp|defmacro|fn|func|fun|sub|proc|procedure|subroutine|macro_rules!|rpc) +[\w$&'`.(:-]",
     rb"function\*?(?: +[\w$.:-]+)? *[({]",
     rb"function +[\w$.:-]+ *$",
+    rb"\[[\w$.]+\] *\([^\n]*\{$",
     rb"(?:constructor|init[?!]?|deinit|subscript) *[(<{][^\n]*\{$",
     rb"(?:get|set) +\w+ *\([^\n]*\{$",
     # types: a name in capitals, or a line that opens a block

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from actors.compressor import jsontext
 from actors.compressor.detect import Kind, detect, look
 from actors.compressor.tabular import delimiter
 from tests.actors.compressor import texts
@@ -141,3 +142,32 @@ def test_lines_that_set_a_time_first_are_a_log(name: str) -> None:
         f'{name}=2026-11-30T03:{at // 60:02}:{at % 60:02}.1Z caller=db.go:{at} msg="done {at}"' for at in range(99)
     ]
     assert detect("\n".join(lines)) is Kind.LOG
+
+
+def test_documents_one_behind_the_other_are_an_array() -> None:
+    documents = [json.dumps({"name": f"pod-{at}", "note": "} {", "at": [at, at * 7919]}, indent=2) for at in range(200)]
+    seen = look("\n".join(documents))
+    assert seen.kind is Kind.JSON and seen.wrapped
+    assert json.loads(seen.document or b"") == [json.loads(document) for document in documents]
+    assert all(f"pod-{at}" in shortened("\n\n".join(documents)) for at in range(200))
+
+
+@pytest.mark.parametrize("broken", ['{\n"a": 1\n}\n{\n"b": \n}', "[\n1\n]\nand\n[\n2\n]", '{\n"a": 1\n}\n' * 3 + "{"])
+def test_what_is_not_whole_documents_is_no_array(broken: str) -> None:
+    assert jsontext.parse_documents(broken) is None
+
+
+def test_white_space_between_documents_takes_no_longer_than_its_length() -> None:
+    assert jsontext.parse_documents("{}" + " \n" * 100_000 + "x") is None
+
+
+def test_the_log_of_slow_queries() -> None:
+    queries = [
+        f"# Time: 2026-11-30T00:{at % 60:02}:09Z\n# User@Host: app[app] @ web{at % 7}  Id: {at}\n"
+        f"# Query_time: {641.88 if at == 70 else 2.5 + at % 9 / 10}  Rows_sent: {at % 90}  "
+        f"Rows_examined: {88_120_442 if at == 70 else 130_000 + at}\nSET timestamp={1_796_000_000 + at};\n"
+        f"SELECT * FROM visits WHERE club = {at} ORDER BY id DESC LIMIT 50;"
+        for at in range(150)
+    ]
+    assert detect("\n".join(queries)) is Kind.LOG
+    assert "Rows_examined: 88120442" in shortened("\n".join(queries))

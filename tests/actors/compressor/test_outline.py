@@ -229,3 +229,32 @@ def test_what_forces_a_replacement(rng: random.Random) -> None:
         return f"  # db_instance.d{at} {action}\n  + resource db_instance d{at} {{\n{inner}\n    }}\n"
 
     assert "false -> true # forces replacement" in shortened("\n".join(map(resource, range(60))))
+
+
+def test_among_many_services_the_one_that_is_set_otherwise(rng: random.Random) -> None:
+    def service(at: int) -> str:
+        return (
+            f"- kind: Deployment\n  metadata:\n    name: service-{at}\n    uid: {rng.randrange(10**9)}\n"
+            + "".join(f"    note-{number}: {sentence(rng, 4)}\n" for number in range(9))
+            + f"  spec:\n    replicas: {at % 3 + 1}\n    context:\n      runAsUser: {0 if at == 21 else 10001}\n"
+            f"  status:\n    reason: {'ProgressDeadlineExceeded' if at == 9 else 'NewReplicaSetAvailable'}\n"
+        )
+
+    out = shortened("apiVersion: v1\nitems:\n" + "".join(map(service, range(40))))
+    assert "runAsUser: 0\n" in out or "runAsUser: 0 " in out
+    assert "ProgressDeadlineExceeded" in out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "환경청 보고 기한은 2027년 1월 8일이다.",
+        "다음 회의는 12월 14일 오전 10시로 변경되었다.",
+        "提出期限は1月8日です。",
+        "会议改在三楼,截止1月8日。",
+        "Boil the water until at least Thursday 3 December.",
+    ],
+)
+def test_deadlines_in_other_words(line: str, rng: random.Random) -> None:
+    units = split("\n".join([*(sentence(rng, 9) for _ in range(50)), line, *(sentence(rng, 9) for _ in range(50))]))
+    assert [units.contents[at] for at in due(units)] == [line]
