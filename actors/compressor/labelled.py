@@ -69,6 +69,7 @@ _ENDS = ("</", "}", "]", ")")
 _HEX = "0123456789abcdefABCDEF: "
 """What lines of a dump consist of."""
 _SHORTEST_DUMP = 20
+"""Code points from which on a line of nothing else is no word."""
 _FAILURES = ("failure", "error", "exception", "rerunfailure", "systemerr")
 _NO_FAILURE = frozenset(("", "0", "null", "none", "nil", "false", "no", "{}", "[]", '""', "-", "n/a"))
 _REPEATED = 0.6
@@ -136,7 +137,7 @@ def records(units: Units) -> list[int]:
     troubled = trouble(units) | _failures(places, found)
     for index, rank in troubled.items():
         ranks[index] = max(ranks[index], rank)
-    for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
+    for index in holders(units, troubled):
         ranks[index] = max(ranks[index], SALIENT)
     apart = behind_blanks(units)
     heads = [

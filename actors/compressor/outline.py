@@ -155,7 +155,7 @@ def settings(units: Units) -> list[int]:
     troubled = trouble(units)
     for index, rank in troubled.items():
         found[index] = max(found[index], rank)
-    for index in holders(units, [index for index, rank in troubled.items() if rank == MUST]):
+    for index in holders(units, troubled):
         found[index] = max(found[index], SALIENT)
     for index in _odd_values(units, bare):
         found[index] = max(found[index], SALIENT + 1)

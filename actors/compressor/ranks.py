@@ -51,7 +51,7 @@ _SUMMARY = re.compile(
     r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
     r"|^(?:FAILED|ERROR) |^_{3,} .{1,200} _{3,}$|^(?:ok|FAIL|PASS)\s+\S+|^# (?:tests|pass|fail) "
     r"|BUILD (?:FAILED|SUCCESS)|test result:|^Plan: |^\(\d+ rows?\)"
-    r"|\b\d+ (?:actionable tasks?:|rows? in set|problems?|vulnerabilities|matches)\b|\b[A-Z]{3,9} SUMMARY\b"
+    r"|\b\d+ (?:actionable tasks?|rows? in set|problems?|vulnerabilities|matches)\b|\b[A-Z]{3,9} SUMMARY\b"
 )
 _LIKE_SUMMARY = re2.compile(
     rb"(?m)^(?:=+ |_{3,} |Test|Total|TOTAL|Ran|Finished|Result|Summary|Build|FAIL|ERROR |PASS|ok[^0-9A-Za-z_]|# [tpf]"

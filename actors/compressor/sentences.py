@@ -10,8 +10,8 @@ from actors.compressor.units import Units, split
 
 _END = re.compile(r"(?<=[.!?;])[ \t]+(?=\S)|(?<=[。！？])|\n+")
 _FEWEST, _SAMPLED = 40, 80
-_A_LINE = 2.0
-"""Sentences in a line, in the mean, from which on a line says too little about each."""
+_A_LINE = 1.0
+"""Sentences that end within a line, in the mean, from which on its beginning says too little about them."""
 _LIKE = 0.5
 """Share of sampled sentences that begin like another one, from which on they may be from forms."""
 _BEGINNING = 12
@@ -24,7 +24,7 @@ def unlike(units: Units) -> list[int]:
     """Units with a sentence of a form that hardly any other has, where most sentences are of a few forms."""
     text = units.text
     ends = text.count(". ") + text.count("。")
-    if ends < max(_FEWEST, (_A_LINE - 1) * len(units)):
+    if ends < max(_FEWEST, _A_LINE * len(units)):
         return []
     parts = _END.split(text)
     sample = [part[:_BEGINNING].translate(_DIGITS) for part in parts[:: 1 + len(parts) // _SAMPLED] if part]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from actors.compressor.excerpt import FILLER, MUST, NOISE
 from actors.compressor.ranks import alarms, holding
@@ -15,7 +14,9 @@ _DIAGNOSIS = re.compile(
     r"^\S{1,200}:\d+(?::\d+)?:|^\s*\d+:\d+\s+error|: (?:fatal )?error\b|^\S*Error: "
     r"|^\s*(?:error|fatal|panic|FAILED|ERROR|FATAL|E|not ok)\b"
 )
-_MOST_HELD, _FARTHEST, _LEVELS = 16, 60, 3
+_MOST_HELD = 16
+"""Severe lines, up to which each is shown with what it belongs to: so many levels up, in so many lines above it."""
+_FARTHEST, _LEVELS = 60, 3
 _WORDS = ("traceback (most", "error: ", "exception: ", "panic: ", "fatal: ", "build failed")
 _OUTRIGHT = re.compile(
     r"Traceback \(most recent|(?:[A-Za-z_][\w.]{0,80})?(?:Error|Exception): \S|(?:panic|fatal|error): \S|BUILD FAILED"
@@ -37,12 +38,16 @@ def trouble(units: Units) -> dict[int, int]:
     }
 
 
-def holders(units: Units, found: Iterable[int]) -> set[int]:
-    """The lines that others belong to by their indentation, some levels up: what failed, in which part of what; none
-    where there are too many of them."""
-    inner = [*found]
+def holders(units: Units, found: dict[int, int]) -> set[int]:
+    """The lines that severe ones belong to by their indentation, some levels up: what failed, in which part of what;
+    none where too much did.
+
+    Args:
+        found: units with a word of trouble, and their ranks.
+    """
+    severe = [index for index, rank in found.items() if rank == MUST]
     above: set[int] = set()
-    for index in inner if len(inner) <= _MOST_HELD else ():
+    for index in severe if len(severe) <= _MOST_HELD else ():
         depth, levels = _depth(units.contents[index]), 0
         for at in range(index - 1, max(-1, index - 1 - _FARTHEST), -1):
             if not depth or levels == _LEVELS:
