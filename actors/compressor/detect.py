@@ -56,6 +56,10 @@ class Kind(Enum):
 _HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]", re.I)
 _TAG = re.compile(r"</?(?:div|p|a|span|table|tr|td|li|ul|h[1-6]|section|article|br|img|pre|code)\b[^<>]{0,300}>", re.I)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
+_DIFF_HEADS = ("diff ", "--- ", "Index: ")
+_IN_DIFF = re.compile(r"[-+@ \\]|diff |index ")
+_MOSTLY_DIFF = 0.5
+"""Share of the lines that look like those of a diff, in a text that does not begin as one: a run may show some."""
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,64}\b", re.M)
 COMMIT_TOLD = re.compile(r"^Commit: '?(?=[0-9a-f]{7,64}\b)", re.M)
 """A commit as git servers tell it: who, when and the message behind labels."""
@@ -81,6 +85,7 @@ _REPORT = re.compile(
 _WRITTEN = re.compile(
     r"\[ *\d{1,7}\.\d{3,6}\] \S|\[(?:[A-Z]{3,10}|info|warn|error|debug)\] \S"
     r"|#\d{1,3} (?:\d+\.\d+ |\[|[A-Z]{4,})|==\d+==(?: |$)|> Task :"
+    r"|\s*\d{1,9} +\d{1,9}\.\d{3,9} +\S{2,60} (?:→|->|>) \S"
     r"|npm (?:ERR!|WARN|error|warn|http|verb|sill|info) |\[(?:\d{1,3}%|\d+/\d+)\] \S"
     r"|(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]+ )?(?:[a-z_]\w*\(.*\) += (?:-?\d|\?)|[-+]{3} .* [-+]{3}$|<\.\.\. \w+ resumed)"
     r"|(?:Get|Hit|Ign|Fetched|Selecting|Preparing|Unpacking|Setting up):?\d* \S"
@@ -222,8 +227,9 @@ def _by_lines(text: str, head: str) -> Kind:
     sample = "\n".join(lines)
     if (
         "@@ -" in sample
-        and (head.startswith(("diff ", "--- ", "Index: ")) or "\ndiff --git " in sample or "\n+++ " in sample)
+        and (head.startswith(_DIFF_HEADS) or "\ndiff --git " in sample or "\n+++ " in sample)
         and _HUNK.search(sample)
+        and (head.startswith(_DIFF_HEADS) or often(lines, _IN_DIFF.match, _MOSTLY_DIFF * len(lines)))
     ):
         return Kind.DIFF
     if head.startswith("commit ") and _COMMIT.match(head) and len(_COMMIT.findall(sample)) >= 2:

@@ -7,6 +7,16 @@ from operator import mul
 
 _DEVIATIONS = 6.0
 """Standard deviations from the mean beyond which a number stands out."""
+_FEWEST, _TIMES, _LARGE = 4, 8.0, 5.0
+
+
+def largest(numbers: Sequence[float]) -> list[int]:
+    """The position of the largest of a few numbers, where it is many times as large as the next one; that one number
+    cannot be far from the mean in standard deviations, because it makes these large itself."""
+    if len(numbers) < _FEWEST:
+        return []
+    *_, next_one, most = sorted(numbers)
+    return [numbers.index(most)] if most >= _LARGE and most > _TIMES * max(next_one, 0.0) else []
 
 
 def far(numbers: Sequence[float], *, above: bool = False) -> list[int]:

@@ -50,6 +50,7 @@ _LINES = frozenset({"tr", "dt", "dd", "summary", "caption", "option", "thead", "
 _TAKING = frozenset({"a", "pre", "td", "th", "tr", "strong", "b", "em", "i", "code", "tt", "del"})
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "tt": "`", "del": "~~"}
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(10)}
+_ANCHORS = frozenset({"§", "¶", "#", "🔗", "∞", "link"})
 _KNOWN = frozenset({"a", "pre", "td", "th", "tr", "hr", "li", "img", *_BLOCKS, *_LINES, *_MARKS, *_HEADINGS})
 """What becomes more than its text."""
 _VOID = frozenset([
@@ -310,7 +311,11 @@ class _Walk:
         if not target or target.startswith(("javascript:", "data:")):
             return
         text = self.take(opened_at).strip()
-        self.out.append(f"[{text}]({target})" if text else "")
+        if target.startswith("#"):
+            # A place in the page that is read already; a mark beside a heading says nothing else.
+            self.out.append("" if text in _ANCHORS else text)
+        else:
+            self.out.append(f"[{text}]({target})" if text else "")
 
     def image(self, attributes: str) -> None:
         source, words = _value(attributes, "src"), _value(attributes, "alt")

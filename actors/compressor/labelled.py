@@ -72,6 +72,11 @@ _SHORTEST_DUMP = 20
 """Code points from which on a line of nothing else is no word."""
 _FAILURES = ("failure", "error", "exception", "rerunfailure", "systemerr")
 _NO_FAILURE = frozenset(("", "0", "null", "none", "nil", "false", "no", "{}", "[]", '""', "-", "n/a"))
+_EXPIRES = re.compile(r"not ?after|not_after|valid[ _]?(?:until|to|till|thru)|expir(?:es|y|ation|ing)")
+_ISO = re.compile(r"[\"']?(\d{4})-(\d\d)-(\d\d)")
+_OPENSSL = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) .{0,20}?\b(\d{4})\b")
+_MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_FIRST_ENDS = 3
 _REPEATED = 0.6
 _LONGEST_NAME = 300
 _SINGLE = 0.05
@@ -129,7 +134,7 @@ def records(units: Units) -> list[int]:
         for index in openers:
             if counts[found[index]] <= 2:
                 ranks[index] = max(ranks[index], SALIENT)
-    for index in odd(places, found):
+    for index in [*odd(places, found), *_expiring(places, found)]:
         ranks[index] = MUST
         at = bisect_right(openers, index)
         if at:
@@ -191,6 +196,23 @@ def _best(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> str
         if points > max(most, _DISTINCT):
             best, most = label, points
     return best
+
+
+def _expiring(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> list[int]:
+    """What ends first and last: of certificates, licences, tokens."""
+    days: list[tuple[tuple[int, int, int], int]] = []
+    for label in filter(_EXPIRES.match, places):
+        days += [(day, at) for at in places[label] if (day := _day(found[at][1]))]
+    days.sort()
+    return [at for _, at in [*days[:_FIRST_ENDS], *days[_FIRST_ENDS:][-1:]]] if len(days) >= _FEWEST else []
+
+
+def _day(value: str) -> tuple[int, int, int] | None:
+    """The year, month and day that a value begins with, as ISO 8601 or OpenSSL write them."""
+    if match := _ISO.match(value):
+        return int(match[1]), int(match[2]), int(match[3])
+    match = _OPENSSL.match(value)
+    return (int(match[3]), _MONTHS.index(match[1]), int(match[2])) if match and match[1] in _MONTHS else None
 
 
 def _failures(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> dict[int, int]:

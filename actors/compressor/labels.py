@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from actors.compressor.far import far
+from actors.compressor.far import far, largest
 
 _LABEL = re.compile(
     r"\s*(?:[-*>|]\s+)?(?:"
@@ -54,8 +54,8 @@ def odd(places: dict[str, list[int]], found: Sequence[tuple[str, str]]) -> list[
             continue
         values = Counter(found[at][1] for at in indices)
         if len(indices) < _FEWEST_ALIKE and len(values) != _TWO:
-            continue
-        if 2 <= len(values) <= _FEW_VALUES:
+            rare += [(1, at) for at in _far([found[at][1] for at in indices], indices)]
+        elif 2 <= len(values) <= _FEW_VALUES:
             most = max(1, int(RARE * len(indices)))
             rare += [(values[found[at][1]], at) for at in indices if values[found[at][1]] <= most]
         elif len(values) > _FEW_VALUES:
@@ -71,4 +71,4 @@ def _far(values: list[str], indices: list[int]) -> list[int]:
         if not head.replace(".", "", 1).isdecimal() or len(head) > 15:
             return []
         numbers.append(float(head))
-    return [indices[at] for at in far(numbers, above=True)[:2]]
+    return [indices[at] for at in (far(numbers, above=True) or largest(numbers))[:2]]

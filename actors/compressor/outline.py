@@ -12,6 +12,7 @@ import re2
 from actors.compressor import ranks
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.labels import odd
+from actors.compressor.metrics import metrics
 from actors.compressor.sentences import unlike
 from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.trouble import holders, trouble
@@ -92,6 +93,7 @@ _SENTENCE_END = (".", ",", ";", "。", "、", "다", "?", "!")
 _LONGEST_TITLE = 100
 _FEW = 2
 _MOSTLY_COMMENTS = 0.4
+_LONGEST_SAID, _FEWEST_SAID, _MOSTLY_SAID = 100, 8, 0.6
 _MOSTLY_VALUES = 0.3
 """Of the lines, with a value behind a colon, from which on settings of many things are compared."""
 _SYNOPSES = frozenset(
@@ -152,6 +154,7 @@ def settings(units: Units) -> list[int]:
             found[index] = USEFUL if words.endswith(_SENTENCE_END) and " " in words else SALIENT
         elif first in _COMMENTS and _COMMENT.match(words):
             found[index] = NOISE + 1
+    _conversation(units, [*compress(range(len(lines)), deeper)], found)
     troubled = trouble(units)
     for index, rank in troubled.items():
         found[index] = max(found[index], rank)
@@ -160,7 +163,7 @@ def settings(units: Units) -> list[int]:
     for index in _odd_values(units, bare):
         found[index] = max(found[index], SALIENT + 1)
     told = cues(units)
-    for index in [*ranks.summaries(units, units.contents), *due(units), *told]:
+    for index in [*ranks.summaries(units), *due(units), *told]:
         found[index] = max(found[index], SALIENT + 1)
     if any(map(times.__contains__, _SYNOPSES)):
         for index in [at for at, words in enumerate(bare[:-1]) if words in _SYNOPSES]:
@@ -171,6 +174,15 @@ def settings(units: Units) -> list[int]:
     _headings(units, found)
     _said_in_comments(bare, firsts, found, {*told})
     return ranks.ends(found, 2, 2)
+
+
+def _conversation(units: Units, openers: list[int], found: list[int]) -> None:
+    """Where what opens blocks is who said something when: what was said matters more."""
+    said = [at for at in openers if len(units.contents[at]) <= _LONGEST_SAID and _STAMPED.search(units.contents[at])]
+    if len(said) < _FEWEST_SAID or len(said) < _MOSTLY_SAID * len(openers):
+        return
+    for index in said:
+        found[index], found[index + 1] = FILLER, max(found[index + 1], USEFUL)
 
 
 def _odd_values(units: Units, bare: list[str]) -> list[int]:
@@ -232,6 +244,8 @@ def prose(units: Units) -> list[int]:
         found[index] = max(found[index], USEFUL)
     for index in [*due(units), *unlike(units)]:
         found[index] = max(found[index], SALIENT)
+    for index, rank in metrics(units).items():
+        found[index] = rank
     _headings(units, found)
     _templated(units, apart, found)
     announced = [at for at, line in enumerate(units.contents) if line[:3].isupper() and _CAPITALS.match(line)]

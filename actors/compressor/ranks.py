@@ -19,7 +19,7 @@ _ALARMS = (
     "undefined reference", "crash", "unhealthy", "conflict", "exit code", "exited with", "caused by", "✗", "✕", "❌",
     "●", "✖", "panicked", "exited", "backoff", "evicted", "out of memory", "\" 5", "err=", "err:",
     "destroyed", "must be replaced", "forces replacement", "lost", "violat", "reject", "corrupt", "expected",
-    "received:", "actual", "up{", "up 0",
+    "received:", "actual",
     "mismatch", "not ok", " signal ", "deadlock", "data race", "sanitizer:", "=> [4", "=> [5", "net::err_", "ns_error_",
     "status 4", "status 5", "fail:", "crit:", ":err", "=err", ":down", "=down", ": down", "invalid", "unmet ",
     "degraded", "broken",
@@ -38,7 +38,6 @@ _SEVERE = re.compile(
     r"|will be destroyed|must be replaced|# forces replacement|\b[Ff]ailed[.!]?$"
     r"|\b[Dd]eadlock\b|\bDEADLOCK\b|\bDATA RACE\b|=> \[?[45]\d\d\b|\bnet::ERR_|\bNS_ERROR_"
     r"|\b[Ss]tatus(?: code)?:? [45]\d\d\b|^(?:fail|crit): |\b(?:invalid|UNMET [A-Z ]*DEPENDENCY|missing): \S"
-    r"|^(?:\w{1,60}_)?up(?:\{[^}]{0,400}\})? 0(?:\.0)?$"
     r"|[:=] ?[\"']?(?i:err|error|down|failed|failing|unhealthy|degraded|broken)[\"']?[,;]?$"
 )
 _DETAIL = re.compile(
@@ -47,7 +46,7 @@ _DETAIL = re.compile(
 _WARNING = re.compile(r"\b(?:WARN|WARNING|warning|Warning|deprecated|level=warn)")
 _QUIET = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|PASSED|level=(?:info|debug)|(?<!not )ok)\b|^[ID]\d{4} ")
 _SUMMARY = re.compile(
-    r"^=+ .{1,200} =+$|\b\d+ (?:passed|failed|tests?|errors?|warnings?|skipped)\b|^(?:Tests|Test Suites"
+    r"^=+ .{1,200} =+$|(?<!#)\b\d+ (?:passed|failed|tests?|errors?|warnings?|skipped)\b|^(?:Tests|Test Suites"
     r"|Total|TOTAL|Ran|Finished|Result|Summary|Build)\b"
     r"|^(?:FAILED|ERROR) |^_{3,} .{1,200} _{3,}$|^(?:ok|FAIL|PASS)\s+\S+|^# (?:tests|pass|fail) "
     r"|BUILD (?:FAILED|SUCCESS)|test result:|^Plan: |^\(\d+ rows?\)"
@@ -66,7 +65,8 @@ _UNDER = re.compile(r"^\d{1,7}[:-]|^--$")
 _BESIDE = re.compile(r"^\d{1,7}-")
 _MOST_SUMMARIES = 12
 """Lines of one statement that sum something up, beyond which they do not."""
-_NUMBERED = ("exit", "=> ", "tatus", "up{", "up 0")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_NUMBERED = ("exit", "=> ", "tatus")
 _JUDGED = 6
 """Lines of one statement that are looked at before the next ones are taken to be alike."""
 
@@ -82,7 +82,7 @@ def alarms(units: Units, shapes: list[bytes], written: Sequence[str] = ()) -> di
     settled = _Settled(written)
     for unit in holding(units, _ALARMS):
         shape, line = shapes[unit], units.contents[unit]
-        # Of an exit code, an answer of HTTP and a scrape the number decides, and a shape has no numbers.
+        # Of an exit code and of an answer of HTTP the number decides, and a shape has no numbers.
         rank = known.get(shape) if not any(word in line for word in _NUMBERED) else None
         if rank is None:
             # Of `error=…` the value decides, and a statement has no values.
@@ -128,15 +128,15 @@ def summaries(units: Units, written: Sequence[str] = ()) -> list[int]:
     again is no summary: that is what the run did, one by one.
 
     Args:
-        written: the statement of each unit, where these are known.
+        written: the statement of each unit, where these are known; else lines that differ by numbers are of one.
     """
     found: dict[str, list[int]] = {}
-    most = _MOST_SUMMARIES if written else len(units)
     for unit in sorted(visited(units, units.text.encode("ascii", "replace"), _LIKE_SUMMARY)):
-        same = found.setdefault(written[unit] if written else "", [])
-        if len(same) <= most and sums_up(units.contents[unit][:220]):
+        statement = written[unit] if written else units.contents[unit].translate(_NO_DIGITS)
+        same = found.setdefault(statement, [])
+        if len(same) <= _MOST_SUMMARIES and sums_up(units.contents[unit][:220]):
             same.append(unit)
-    return sorted(unit for same in found.values() if len(same) <= most for unit in same)
+    return sorted(unit for same in found.values() if len(same) <= _MOST_SUMMARIES for unit in same)
 
 
 def sums_up(line: str) -> bool:

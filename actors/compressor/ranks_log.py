@@ -18,7 +18,8 @@ from actors.compressor.traces import traces
 from actors.compressor.units import Units
 
 _SECTION = re.compile(
-    r"(?:\S{10,40}Z )?(?:#\d+ \[[^\]]+\] \S|(?:TASK|PLAY|RUNNING HANDLER) \[|##\[(?:group|section)\]|::group::|> Task :"
+    r"(?:\S{10,40}Z )?(?:#\d+ \[[^\]]+\] \S|(?:TASK|PLAY|RUNNING HANDLER) \[|PLAY RECAP"
+    r"|##\[(?:group|section)\]|::group::|> Task :"
     r"|Step \d+/\d+ ?:|\[Pipeline\] (?:\{ )?\(?\w|==> |={3,} \w|-{3,} \w.* -{3,}$|\[INFO\] -{3,} \w|\*{3,} \w"
     r"|\"[^\"]{1,80}\" #\d+|Thread \d+ \(|goroutine \d+ \[)"
 )

@@ -124,3 +124,11 @@ def test_a_page_that_would_multiply_in_the_parser_loses_its_tags_only() -> None:
     assert is_bearable(f"<p>{marks}kept")
     assert is_bearable("<p><b>kept</b>" * 20_000)
     assert to_markdown(page).count("kept") == 20_000
+
+
+def test_links_within_the_page_are_their_words() -> None:
+    page = (
+        '<html><body><h2 id="a"><a href="#a">§</a>Locks</h2><p>See <a href="#b">below</a> or '
+        '<a href="https://example.org/x#y">there</a>.</p></body></html>'
+    )
+    assert to_markdown(page) == "## Locks\n\nSee below or [there](https://example.org/x#y)."

@@ -9,6 +9,7 @@ import pytest
 from actors.compressor.detect import Kind, detect
 from actors.compressor.excerpt import MUST, SALIENT
 from actors.compressor.labelled import records, written_out
+from actors.compressor.labels import odd
 from actors.compressor.units import split
 from tests.actors.compressor.texts import sentence, shortened
 
@@ -149,3 +150,19 @@ def test_of_a_dozen_records_the_one_that_restarted_stands_out() -> None:
     )
     out = shortened(pods)
     assert "Restart Count:  23" in out and "Ready:  False" in out and "tile-6" in out
+
+
+def test_what_ends_first_of_many_certificates() -> None:
+    def certificate(at: int) -> str:
+        until = f"May {at % 28 + 1:2} 12:00:00 {2024 if at == 31 else 2031 + at % 9} GMT"
+        other = "\n".join(f"    Policy {number}: {rng.randrange(10**9)} of {sentence(rng, 4)}" for number in range(9))
+        return f"Certificate:\n    Subject: CN = host-{at}.example\n    Not After : {until}\n{other}\n"
+
+    out = shortened("".join(map(certificate, range(60))))
+    assert "12:00:00 2024 GMT" in out and "host-31.example" in out
+
+
+def test_among_a_dozen_the_number_many_times_as_large() -> None:
+    values = ["0", "1", "0", "2", "1", "47", "0", "1", "0", "2", "1"]
+    assert odd({"restarts": [*range(11)]}, [("restarts", value) for value in values]) == [5]
+    assert odd({"restarts": [*range(11)]}, [("restarts", value.replace("47", "3")) for value in values]) == []

@@ -256,4 +256,58 @@ def test_a_scrape_that_failed() -> None:
     ]
     up = "".join(f'up{{job="node",instance="10.0.7.{host}:9100"}} {int(host != 4)}\n' for host in range(6))
     text = "".join([*families[:30], f"# HELP up Whether it answered.\n# TYPE up gauge\n{up}", *families[30:]])
-    assert 'instance="10.0.7.4:9100"} 0\n' in shortened(text)
+    assert re.search(r'instance="10\.0\.7\.4:9100"} 0\b', shortened(text))
+
+
+def test_metrics_by_family_and_what_is_far_from_its_family() -> None:
+    rng = random.Random(6)
+    families = {
+        f"queue_{word}_{at}": [f'{{queue="{host}"}} {rng.randrange(3, 40)}' for host in WORDS[:6]]
+        for at in range(8)
+        for word in WORDS[:7]
+    }
+    lagging = next(iter([*families][20:]))
+    families[lagging][4] = '{queue="claims"} 184203'
+    families["up_dependency"] = [f'{{name="{word}"}} {int(word != WORDS[3])}' for word in WORDS[:6]]
+    text = "".join(
+        f"# TYPE {name} gauge\n" + "".join(f"{name}{sample}\n" for sample in samples)
+        for name, samples in families.items()
+    )
+    out = shortened(text)
+    assert f'{lagging}{{queue="claims"}} 184203' in out
+    assert re.search(rf'up_dependency{{name="{WORDS[3]}"}} 0\b', out)
+    assert all(f"# TYPE {name} gauge" in out for name in families)
+
+
+def test_a_run_that_shows_differences_is_no_diff() -> None:
+    hosts = [f"web{at:02}.example" for at in range(30)]
+    tasks = [
+        f"TASK [step {at}] {'*' * 40}\n"
+        + "".join(
+            f'fatal: [{host}]: FAILED! => {{"msg": "No space left on device: /boot"}}\n'
+            if (at, host) == (9, "web07.example")
+            else f"--- before: /etc/a.conf\n+++ after: /etc/a.conf\n@@ -1,2 +1,2 @@\n-a\n+b\n\nchanged: [{host}]\n"
+            if host == hosts[at]
+            else f"ok: [{host}]\n"
+            for host in hosts
+        )
+        for at in range(24)
+    ]
+    text = "\n".join([*tasks, f"PLAY RECAP {'*' * 60}", *(f"{host} : ok=24 changed=1 failed=0" for host in hosts)])
+    assert detect(text) is Kind.LOG
+    out = shortened(text)
+    assert "No space left on device" in out and "PLAY RECAP" in out
+
+
+def test_packets_are_a_log() -> None:
+    rng = random.Random(7)
+    lines = [
+        f"{at:5} {at / 37:10.6f}     10.30.1.{rng.randrange(20)} → 10.30.0.2   TCP   {rng.randrange(60, 1500):5} "
+        f"{rng.randrange(30000, 60000)} → 443 [ACK] Seq={rng.randrange(10**5)} Len=0"
+        for at in range(300)
+    ]
+    lines[211] = (
+        "  211   5.702703     10.30.1.21 → 185.220.101.34  HTTP     1145 POST /gate.php HTTP/1.1  (48213 bytes)"
+    )
+    assert detect("\n".join(lines)) is Kind.LOG
+    assert "POST /gate.php" in shortened("\n".join(lines))

@@ -258,3 +258,24 @@ def test_among_many_services_the_one_that_is_set_otherwise(rng: random.Random) -
 def test_deadlines_in_other_words(line: str, rng: random.Random) -> None:
     units = split("\n".join([*(sentence(rng, 9) for _ in range(50)), line, *(sentence(rng, 9) for _ in range(50))]))
     assert [units.contents[at] for at in due(units)] == [line]
+
+
+def test_of_a_conversation_among_robots_what_people_said_stays(rng: random.Random) -> None:
+    said = (
+        "p95 on the transfer went from 180 to 910ms",
+        "the index is invalid, it scans every row",
+        "rolled back, fine",
+    )
+    blocks = []
+    for at in range(90):
+        blocks.append(f"[2026-11-30 {8 + at // 10:02}:{at % 60:02}] {rng.choice(('ana', 'tom', 'kemal'))} ts={at}")
+        blocks.append(f"    {said[at // 30]}" if at % 30 == 17 else f"    {sentence(rng, 5)}")
+        for number in range(4):
+            blocks.append(
+                f"    [{8 + at // 10}:{at % 60:02}] deploybot: pipeline #{rng.randrange(9999)} passed in {number}m"
+            )
+            blocks.append(
+                f"    [{8 + at // 10}:{at % 60:02}] alertmanager: RESOLVED disk-{rng.randrange(99)} (was {at}%)"
+            )
+    out = shortened("\n".join(blocks))
+    assert [line for line in said if line not in out] == []
