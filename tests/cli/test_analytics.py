@@ -31,6 +31,7 @@ from tests.actors.telemetry.holder import held_by_another_process
 from tests.cli.conftest import Invoke, document_of
 from tests.cli.store import fill
 from tests.eventually import eventually_blocking
+from tests.fixtures.store import empty_store
 
 ROOT = Path(__file__).parents[2]
 EVENTS = [
@@ -55,6 +56,7 @@ async def _record(place: Place) -> None:
 @pytest.fixture
 def telemetry(place: Place, mms: Invoke) -> Iterator[subprocess.Popen[bytes]]:
     """The actor as a process, with the events in its store."""
+    empty_store(place.state)
     process = launch(ChildSpec("telemetry", (sys.executable, "-P", "-m", "actors.telemetry")), place)
     try:
         asyncio.run(_record(place))

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import tempfile
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from actors.telemetry.stats import report
 from actors.telemetry.warehouse import Warehouse
 from bus.errors import Refused, StateError
 from tests.actors.telemetry.events import call, lines
+from tests.fixtures.store import empty_store
 
 DAY_1, DAY_2 = "2026-11-01T10:00:00Z", "2026-11-02T10:00:00Z"
 
@@ -36,18 +35,8 @@ def at(second: int) -> str:
     return f"2026-11-02T10:00:{second:02d}Z"
 
 
-@cache
-def empty_store() -> bytes:
-    """An empty store, made once: every test here needs one."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "analytics.duckdb"
-        Warehouse(path, path.with_name("loading.tmp")).load(())
-        return path.read_bytes()
-
-
 def stored(directory: Path, *events: Event) -> Path:
-    path = directory / "analytics.duckdb"
-    path.write_bytes(empty_store())
+    path = empty_store(directory)
     journal = Journal(directory / "events")
     journal.open()
     assert journal.append(lines(*events)) == 0
