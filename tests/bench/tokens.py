@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import bpe_openai
-
 from gateway.tool_definitions import DEFINITIONS
 
 
 @cache
 def _tokenizer() -> Any:
+    # Imported late: reading the vocabularies takes seconds, and every worker of the suite collects every test.
+    import bpe_openai
+
     return bpe_openai.get_encoding("o200k_base")
 
 

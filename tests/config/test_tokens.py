@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import bpe_openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.tokens import cost, estimate_tokens
 from tests.actors.compressor import texts
+from tests.bench.tokens import tokens
 
 
 @given(st.text(), st.text())
@@ -19,7 +19,7 @@ def test_a_whole_never_costs_more_than_its_parts(left: str, right: str) -> None:
 @pytest.mark.parametrize("kind", sorted(texts.KINDS))
 def test_the_estimate_is_near_a_real_vocabulary(kind: str) -> None:
     text = texts.KINDS[kind][:20_000]
-    real = len(bpe_openai.get_encoding("o200k_base").encode(text))
+    real = tokens(text)
     assert 0.88 * real <= estimate_tokens(text) <= 1.45 * real
 
 
