@@ -74,10 +74,11 @@ NAMES = {
 BUDGETS = [(16_000, 4_000), (2_000, 500), (600, 200)]
 
 
-def check(text: str, policy: Policy) -> str:
+def check(text: str, policy: Policy, *, again: bool = True) -> str:
+    """`again` compresses a second time: once for each text and strategy, not at every budget as well."""
     made = compress(text, policy=policy)
-    again = compress(text, policy=policy)
-    assert made.reply == again.reply
+    if again:
+        assert compress(text, policy=policy).reply == made.reply
     blob = made.reply.texts[0]
     if blob is None:
         assert len(text) <= policy.max_chars
@@ -101,7 +102,8 @@ def check(text: str, policy: Policy) -> str:
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_hostile_texts(name: str, strategy: str) -> None:
     for chars, tokens in BUDGETS if strategy == "auto" else BUDGETS[:1]:
-        check(HOSTILE[name], Policy(strategy=strategy, max_chars=chars, max_tokens=tokens, untouched_chars=500))
+        policy = Policy(strategy=strategy, max_chars=chars, max_tokens=tokens, untouched_chars=500)
+        check(HOSTILE[name], policy, again=chars == BUDGETS[0][0])
 
 
 @pytest.mark.parametrize("kind", sorted(texts.KINDS))
@@ -109,7 +111,7 @@ def test_a_larger_budget_never_delivers_fewer_units(kind: str) -> None:
     before = 0
     for chars in (1_500, 2_500, 4_000, 7_000, 12_000, 20_000, 34_000, 60_000, 200_000):
         policy = Policy(max_chars=chars, max_tokens=chars // 4, untouched_chars=500)
-        out = check(texts.KINDS[kind], policy)
+        out = check(texts.KINDS[kind], policy, again=chars == 4_000)
         units = kept_units(kind, out)
         assert units >= before, (chars, units, before)
         before = units
