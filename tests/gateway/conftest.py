@@ -40,6 +40,7 @@ def shared_servers(home: Home) -> dict[str, dict[str, Any]]:
     """Every fixture server under its own name; `fx` is the echo server, `x` and `x_a` have odd names."""
     servers = {name: home.upstream(name) for name in (*GOOD, *ODD, *BAD)}
     once: dict[str, Any] = {"call_timeout_seconds": 0.5, "overall_deadline_seconds": 0.5}
+    covers = {"text": {"hidden": True}, "length": {"expose_in_profiles": ["explore"]}}
     return {
         **servers,
         "fx": home.upstream("echo", "fx"),
@@ -55,6 +56,15 @@ def shared_servers(home: Home) -> dict[str, dict[str, Any]]:
         "hanging": home.upstream("hanging", circuit_max_failures=0, **once),
         "dying": home.upstream("dying", reconnect_delay_seconds=0, circuit_max_failures=0),
         "verbatim": home.upstream("flooding", "verbatim", compression="none"),
+        "off": home.upstream("slow", "off", enabled=False),
+        "covered": home.upstream("echo", "covered", tool_overrides=covers),
+        "twin": home.upstream("twins", "twin"),
+        "tight": home.upstream("echo", "tight", max_result_chars=2_000),
+        "read": home.upstream("echo", "read"),
+        "resting": home.upstream("slow", "resting", call_timeout_seconds=0.2, circuit_max_failures=5),
+        "mine": home.upstream("dying", "mine", session="dedicated", reconnect_delay_seconds=0),
+        "coming": home.upstream("changing", "coming", session="dedicated"),
+        "patient": home.upstream("asking", "patient", session="dedicated", call_timeout_seconds=0.2),
         "missing": {"prefix": "missing", "command": str(home.path / "no-such-program")},
         "git": python_server("git", "--repository", str(repository(home.path / "repo"))),
         "time": python_server("time", "--local-timezone", "UTC"),

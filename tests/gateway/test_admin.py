@@ -101,19 +101,17 @@ async def test_refusals_name_the_argument_and_never_its_value(connect: Connect) 
         assert named in refused(await client.call(tool, arguments))
 
 
-async def test_every_action_answers_on_a_fresh_cluster(home: Home, start: Start) -> None:
+async def test_actions_answer_on_a_fresh_cluster_calls_are_counted_and_the_cache_is_cleared_by_scope(
+    home: Home, start: Start
+) -> None:
     home.serve("echo")
-    client = await start("echo__echo", **ADMIN)
+    client = await start("echo__count", **ADMIN)
     for action in ACTIONS:
         assert await admin(client, action)
     assert "insufficient data" in await admin(client, "surfacing_stats")
     assert "off" in await admin(client, "selection_stats")
     assert "Unclassified legacy read events: 0" in await admin(client, "progressive_stats")
 
-
-async def test_calls_are_counted_and_the_cache_is_cleared_by_scope(home: Home, start: Start) -> None:
-    home.serve("echo")
-    client = await start("echo__count", **ADMIN)
     for _ in range(2):
         assert (await client.call("echo__count")).text == "1"
     await client.call("echo__echo", {"a": 1})
@@ -133,21 +131,18 @@ async def test_calls_are_counted_and_the_cache_is_cleared_by_scope(home: Home, s
 
 
 async def test_health_says_what_is_wrong_with_the_configuration(home: Home, start: Start) -> None:
-    home.serve("echo", surfacing={"enabled": False, "min_scor": 0.3})
+    """Of a server that fails to start it shows the type of the failure and nothing else."""
+    missing = {"prefix": "missing", "command": str(home.path / SECRET)}
+    servers = {"missing": missing, "echo": home.upstream("echo")}
+    home.configure(servers, surfacing={"enabled": False, "min_scor": 0.3}, advertise_context_query=True)
     client = await start("echo__echo", **ADMIN)
-    report = await admin(client, "proxy_health")
-    assert "min_score" in report
-    assert re.search(r"^echo: ready", report, re.MULTILINE)
-    assert "circuit breaker closed" in report
-
-
-async def test_a_failure_to_start_shows_its_type_and_nothing_else(home: Home, start: Start) -> None:
-    program = str(home.path / SECRET)
-    home.configure({"missing": {"prefix": "missing", "command": program}, "echo": home.upstream("echo")})
-    client = await start("echo__echo", **ADMIN)
+    assert "_context_query" in (await client.tools())["echo__text"]["inputSchema"]["properties"]
     report = await until_said(lambda: admin(client, "proxy_health"), "startup connect failed")
     assert "startup connect failed: FileNotFoundError" in report
     assert SECRET not in report
+    assert "min_score" in report
+    assert re.search(r"^echo: ready", report, re.MULTILINE)
+    assert "circuit breaker closed" in report
 
 
 async def test_surfacing_ratings_and_reports_are_counted(home: Home, start: Start) -> None:
@@ -194,16 +189,15 @@ async def test_surfacing_ratings_and_reports_are_counted(home: Home, start: Star
         assert "No recommendations" in await admin(client, "tuning_recommendations", **nothing)
 
 
-async def test_follow_up_reads_are_counted_per_response(home: Home, start: Start) -> None:
-    home.serve("echo")
-    client = await start("echo__text", **ADMIN)
+async def test_follow_up_reads_are_counted_per_response(connect: Connect) -> None:
+    client = await connect(ready=("read__text",), **ADMIN)
     text = "\n".join(f"line {number} of a long and varied text, {number * 7919 % 1000}" for number in range(3000))
-    shortened = (await client.call("echo__text", {"text": text})).text
+    shortened = (await client.call("read__text", {"text": text})).text
     key = re.search(r'key="([^"]+)"', shortened)
     assert key, shortened[-500:]
     for offset in (0, 1000):
         await client.call("stm_proxy_read_more", {"key": key[1], "offset": offset, "limit": 1000})
-    stats = await until_said(lambda: admin(client, "progressive_stats", tool="echo__text"), "Reads: 3")
+    stats = await until_said(lambda: admin(client, "progressive_stats", tool="read__text"), "Reads: 3")
     assert "Responses: 1 " in stats
     assert "Follow-up rate: 100%" in stats
     assert re.search(r"characters served \(repeats included\), coverage \d+% of [\d,]+$", stats, re.MULTILINE)
@@ -280,14 +274,11 @@ async def test_a_proposal_reaches_the_review_queue(home: Home, start: Start) -> 
     assert "at most" in refused(await client.call("stm_memory_propose", {"content": "x" * 101}))
 
 
-async def test_health_says_which_server_is_resting_and_which_tool_is_withheld(home: Home, start: Start) -> None:
-    slow = home.upstream("slow") | {"call_timeout_seconds": 0.2, "circuit_max_failures": 5}
-    home.configure({"slow": slow}, advertise_context_query=True)
-    client = await start("slow__block", **ADMIN)
-    assert "_context_query" in (await client.tools())["slow__block"]["inputSchema"]["properties"]
+async def test_health_says_which_server_is_resting_and_which_tool_is_withheld(connect: Connect) -> None:
+    client = await connect(ready=("resting__block",), **ADMIN)
     for _ in range(5):
-        assert "did not answer block" in (await client.call("slow__block")).text
-    assert "upstream slow is resting after 5 failures" in (await client.call("slow__fast")).text
-    report = await until_said(lambda: admin(client, "proxy_health"), "withheld unhealthy")
+        assert "did not answer block" in (await client.call("resting__block")).text
+    assert "upstream resting is resting after 5 failures" in (await client.call("resting__fast")).text
+    report = await until_said(lambda: admin(client, "proxy_health"), r"withheld unhealthy.*block \(5 of 5")
     assert "circuit breaker open: 5 failures, next try in" in report
     assert "block (5 of 5 calls failed in 24 h; it comes back by itself" in report

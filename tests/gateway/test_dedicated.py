@@ -70,9 +70,8 @@ async def test_no_process_is_started_for_a_client_that_only_looks(home: Home, st
     assert len(home.recorded("own", "start")) == 2
 
 
-async def test_a_server_of_ones_own_comes_back(home: Home, start: Start) -> None:
-    home.configure({"mine": home.upstream("dying", "mine", session="dedicated", reconnect_delay_seconds=0)})
-    client = await start("mine__alive")
+async def test_a_server_of_ones_own_comes_back(connect: Connect) -> None:
+    client = await connect(ready=("mine__alive",))
     first = await pid_of(client)
     assert (await client.call("mine__die")).result["isError"] is True
     assert await pid_of(client) != first
@@ -99,16 +98,10 @@ async def test_a_log_message_that_may_be_of_another_clients_call_is_nobodys(conn
     assert two.notifications == []
 
 
-async def test_a_server_waits_for_its_user_longer_than_for_an_answer(home: Home) -> None:
-    home.configure({"own": home.upstream("asking", "own", session="dedicated", call_timeout_seconds=0.2)})
-    client = await home.gateway("--private")
-    try:
-        await client.handshake(capabilities={"roots": {}})
-        await client.tools_with("own__roots")
-        client.answers["roots/list"] = thoughtful
-        assert '"roots"' in (await client.call("own__roots")).text
-    finally:
-        await client.close()
+async def test_a_server_waits_for_its_user_longer_than_for_an_answer(connect: Connect) -> None:
+    client = await connect(capabilities={"roots": {}}, ready=("patient__roots",))
+    client.answers["roots/list"] = thoughtful
+    assert '"roots"' in (await client.call("patient__roots")).text
 
 
 def thoughtful(params: dict[str, object]) -> dict[str, object]:
@@ -140,23 +133,21 @@ def subscriptions(home: Home) -> int:
     return len([entry for entry in home.recorded("library", "request") if entry["method"] == "resources/subscribe"])
 
 
-async def test_tools_that_come_and_go_while_it_runs(home: Home) -> None:
-    home.configure({"own": home.upstream("changing", "own", session="dedicated")})
-    client = await home.gateway("--private")
-    try:
-        await client.handshake()
-        before = await client.tools_with("own__add")
-        await client.call("own__add", {"name": "extra"})
-        await client.notification("notifications/tools/list_changed")
-        assert set(await client.tools_with("own__extra")) - set(before) == {"own__extra"}
-        assert (await client.call("own__extra")).text == "I am extra"
-        after = len(client.notifications)
-        await client.call("own__drop", {"name": "extra"})
-        await client.notification("notifications/tools/list_changed", after=after)
-        assert set(await client.tools()) == set(before)
-    finally:
-        await client.close()
-    assert client.faults == []
+async def test_tools_that_come_and_go_while_it_runs(connect: Connect) -> None:
+    client = await connect(ready=("coming__add",))
+    before, after = of_its_own(await client.tools()), len(client.notifications)
+    await client.call("coming__add", {"name": "extra"})
+    await client.notification("notifications/tools/list_changed", after=after)
+    assert of_its_own(await client.tools_with("coming__extra")) - before == {"coming__extra"}
+    assert (await client.call("coming__extra")).text == "I am extra"
+    after = len(client.notifications)
+    await client.call("coming__drop", {"name": "extra"})
+    await client.notification("notifications/tools/list_changed", after=after)
+    assert of_its_own(await client.tools()) == before
+
+
+def of_its_own(tools: dict[str, dict[str, object]]) -> set[str]:
+    return {name for name in tools if name.startswith("coming__")}
 
 
 async def test_how_connections_of_clients_own_do_is_seen(home: Home) -> None:

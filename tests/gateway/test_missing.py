@@ -41,19 +41,11 @@ async def test_an_unknown_tool_is_a_protocol_error_with_a_suggestion(connect: Co
     assert "did you mean" not in (await client.call("quite_different")).error["message"]
 
 
-async def test_disabled_hidden_and_excluded_tools(home: Home, start: Start) -> None:
-    overrides = {"text": {"hidden": True}, "length": {"expose_in_profiles": ["explore"]}}
-    home.configure(
-        {
-            "echo": home.upstream("echo", tool_overrides=overrides),
-            "off": home.upstream("slow", "off", enabled=False),
-            "twin": home.upstream("twins", "twin"),
-        }
-    )
-    client = await start("echo__echo")
+async def test_disabled_hidden_and_excluded_tools(connect: Connect) -> None:
+    client = await connect(ready=("covered__echo", "twin__other"))
     assert "upstream off is disabled; `mms enable off`" in (await client.call("off__fast")).text
-    assert "config_hidden" in (await client.call("echo__text")).text
-    assert "profile_excluded" in (await client.call("echo__length")).text
+    assert "config_hidden" in (await client.call("covered__text")).text
+    assert "profile_excluded" in (await client.call("covered__length")).text
     assert "duplicate_name" in (await client.call("twin__same")).text
 
 
@@ -78,12 +70,17 @@ async def test_a_call_waits_for_a_server_that_is_still_starting(home: Home, star
     assert "upstream never is" in (await client.call("never__tool")).text
 
 
-async def test_it_is_found_among_what_failed(home: Home, start: Start) -> None:
-    home.configure({"gone": {"prefix": "gone", "command": "no-such-program"}, "echo": home.upstream("echo")})
-    client = await start("echo__echo")
-    await client.call("gone__tool", {"path": "x"})
-    journal = home.path / "bus"
-    await eventually(lambda: any(b'"unavailable"' in p.read_bytes() for p in journal.rglob("events-*.jsonl")))
+async def test_it_is_found_among_what_failed(connect: Connect, shared_home: Home) -> None:
+    client = await connect()
+    await client.call("missing__to_be_found", {"path": "x"})
+    await eventually(
+        lambda: [line for line in journal(shared_home) if b"to_be_found" in line and b'"unavailable"' in line]
+    )
+
+
+def journal(home: Home) -> list[bytes]:
+    """The record of events so far."""
+    return [line for path in (home.path / "bus").rglob("events-*.jsonl") for line in path.read_bytes().splitlines()]
 
 
 def test_the_longest_prefix_owns_a_name() -> None:

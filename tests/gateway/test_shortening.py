@@ -9,10 +9,10 @@ import os
 import re
 import signal
 
-import bpe_openai
 import pytest
 
 from bus.status import GetStatus
+from tests.bench.tokens import tokens
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import McpClient
 from tests.fixtures.servers.good import CHANNELS, log_text, long_text
@@ -56,14 +56,13 @@ async def test_a_count_field_keeps_its_word(home: Home, start: Start) -> None:
     assert '"total":120' in text.replace(" ", ""), text
 
 
-async def test_structured_content_alone_is_shortened_too(home: Home, start: Start) -> None:
-    home.configure({"echo": home.upstream("echo", max_result_chars=2_000)})
-    client = await start("echo__structured")
-    await until_there(home)
-    small = await client.call("echo__structured", {"n": 1.10})
+async def test_structured_content_alone_is_shortened_too(connect: Connect, shared_home: Home) -> None:
+    client = await connect(ready=("tight__structured",))
+    await until_there(shared_home)
+    small = await client.call("tight__structured", {"n": 1.10})
     assert small.result["structuredContent"] == {"n": 1.10}
     source = {"rows": [{"id": at, "name": f"row {at}"} for at in range(400)]}
-    large = await client.call("echo__structured", source)
+    large = await client.call("tight__structured", source)
     assert "structuredContent" not in large.result
     assert len(large.text) <= 2_000
     assert "of 400 items" in large.text
@@ -103,8 +102,7 @@ async def test_never_more_tokens_out_than_in(connect: Connect, kind: str) -> Non
     source = awkward()[kind]
     client = await connect()
     text = (await client.call("fx__text", {"text": source})).text
-    count = bpe_openai.get_encoding("o200k_base").encode
-    assert len(count(text)) <= len(count(source))
+    assert tokens(text) <= tokens(source)
     assert len(text) <= len(source)
     if text != source:
         assert await read_all(client, key_in(text)) == source

@@ -14,7 +14,7 @@ from tests.eventually import PATIENCE_SECONDS, eventually
 from tests.fixtures.home import Home
 from tests.fixtures.mcp_client import Answer, McpClient
 from tests.fixtures.scripted_ltm import ScriptedLtm, memory, memory_id
-from tests.gateway.conftest import ADMIN, Start
+from tests.gateway.conftest import ADMIN, Connect, Start
 from tests.gateway.test_admin import admin, until_said
 from tests.gateway.test_shortening import key_in
 
@@ -191,20 +191,19 @@ async def test_ratings_change_what_happens_next(home: Home, start: Start) -> Non
         home.mms("down")
 
 
-async def test_a_report_about_nothing_is_refused(home: Home, start: Start) -> None:
-    home.serve("echo")
-    client = await start("echo__text")
-    right = {"server": "echo", "tool": "text", "missing": "the end", "kind": "truncated"}
+async def test_a_report_about_nothing_is_refused(connect: Connect) -> None:
+    client = await connect(ready=("fx__text",))
+    right = {"server": "fx", "tool": "text", "missing": "the end", "kind": "truncated"}
     for wrong, told in (
-        ({"server": "nowhere"}, "no server of this name; there are echo"),
-        ({"tool": "nothing"}, "echo has no tool of this name"),
+        ({"server": "nowhere"}, "no server of this name; there are "),
+        ({"tool": "nothing"}, "fx has no tool of this name"),
         ({"kind": "whatever"}, "use one of truncated,"),
         ({"missing": " "}, "`missing` is empty"),
     ):
         answer = await client.call("stm_compression_feedback", right | wrong)
         assert answer.result["isError"] is True
         assert told in answer.text
-    for fine in ({}, {"tool": "echo__text"}):
+    for fine in ({}, {"tool": "fx__text"}):
         assert "Recorded" in (await client.call("stm_compression_feedback", right | fine)).text
 
 
