@@ -4,6 +4,10 @@ PYTHON ?= python3
 PY := .venv/bin/python
 ARGS ?=
 
+# Surroundings that forbid it (container images often do) would have every worker of every run rewrite and compile the
+# assertions of all tests anew, and every process that a test starts compile its modules.
+export PYTHONDONTWRITEBYTECODE :=
+
 VENV_STAMP := .venv/.installed
 NPM_STAMP := tests/fixtures/npm/node_modules/.installed
 MCP1_STAMP := .tools/mcp1/.installed
