@@ -60,6 +60,7 @@ async def test_clients_with_other_budgets_and_queries_share_an_answer(cluster: H
     cluster.mms("down")
 
 
+@pytest.mark.slow
 async def test_the_cache_survives_the_cluster_and_can_be_cleared(cluster: Home) -> None:
     async with client(cluster, "reading__read") as one:
         assert (await one.call("reading__read")).text == "read 1"

@@ -188,6 +188,7 @@ async def test_a_killed_client_cancels_its_calls(connect: Connect, shared_home: 
     await eventually(lambda: upstream_id in cancelled(shared_home, "slow"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 async def test_a_private_cluster_ends_with_its_gateway(home: Home, start: Start, number: signal.Signals) -> None:
     """The server ignores TERM and the end of its input, has a child in its group and one outside."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 
+import pytest
+
 from tests.eventually import eventually
 from tests.fixtures.home import MMS, Home
 from tests.gateway.conftest import Connect
@@ -57,6 +59,7 @@ async def test_a_folder_named_like_our_package_does_not_shadow_it(shared_home: H
     assert out == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
+@pytest.mark.slow
 async def test_ten_clients_at_once_start_one_cluster(home: Home) -> None:
     home.serve("echo")
     clients = await asyncio.gather(*(home.gateway() for _ in range(10)))
