@@ -39,6 +39,7 @@ async def test_it_starts_one_and_says_nothing_this_time(place: HookPlace) -> Non
         assert time.monotonic() < end
 
 
+@pytest.mark.slow
 def test_many_at_once_start_one(place: HookPlace) -> None:
     with ThreadPoolExecutor(6) as threads:
         assert all(threads.map(lambda n: place.is_silent(ROTATION, session=str(n)), range(6)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from config.place import Place
 from tests.cluster.conftest import Mms
 from tests.eventually import eventually_blocking
 from tests.fixtures.upstreams import upstream
 
 
+@pytest.mark.slow
 def test_a_call_that_failed_is_found_and_followed(home: Place, mms: Mms) -> None:
     servers = {"odd": upstream("failing", "odd")}
     home.config_file.write_text(json.dumps({"surfacing": {"enabled": False}, "upstream_servers": servers}))

@@ -48,6 +48,7 @@ async def bus(place: Place, processes: dict[str, subprocess.Popen[bytes]]) -> As
     client.close()
 
 
+@pytest.mark.slow
 async def test_a_text_is_not_given_to_one_replica_after_the_other_when_they_die_of_it(
     bus: Bus, processes: dict[str, subprocess.Popen[bytes]]
 ) -> None:
