@@ -280,5 +280,5 @@ async def test_health_says_which_server_is_resting_and_which_tool_is_withheld(co
         assert "did not answer block" in (await client.call("resting__block")).text
     assert "upstream resting is resting after 5 failures" in (await client.call("resting__fast")).text
     report = await until_said(lambda: admin(client, "proxy_health"), r"withheld unhealthy.*block \(5 of 5")
-    assert "circuit breaker open: 5 failures, next try in" in report
+    assert re.search(r"^resting: .*(\n +.*)*circuit breaker open: 5 failures, next try in", report, re.M), report
     assert "block (5 of 5 calls failed in 24 h; it comes back by itself" in report
