@@ -336,7 +336,8 @@ def _keep_first_blocks(response: _Response) -> None:
 def _add_structured_note(response: _Response) -> None:
     if response.structured_ticket is not None:
         last = response.blocks[-1]
-        last.out = f"{last.light}\n{note.structured_left_out(len(response.structured), response.structured_ticket)}"
+        text = last.safe if last.out is None else last.out
+        last.out = f"{text}\n{note.structured_left_out(len(response.structured), response.structured_ticket)}"
         last.path = "structured" if last.path == "none" else last.path
 
 

@@ -10,10 +10,11 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from actors.compressor.deadlines import due
 from actors.compressor.excerpt import FILLER, MUST, NOISE, SALIENT, USEFUL
 from actors.compressor.labels import MOST_ODD, RARE, labelled, odd, read
 from actors.compressor.often import often
-from actors.compressor.outline import behind_blanks, cues, due
+from actors.compressor.outline import behind_blanks, cues
 from actors.compressor.trouble import holders, trouble
 from actors.compressor.units import Units
 

@@ -9,7 +9,9 @@ from actors.compressor.excerpt import MUST, SALIENT
 from actors.compressor.far import far, largest
 from actors.compressor.units import Units
 
-_SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})? ([-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|Inf|NaN))(?: \d{10,13})?$")
+_SAMPLE = re.compile(
+    r"([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})? ([-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|Inf|NaN))(?: \d{10,13})?$"
+)
 _BUCKET = re.compile(r'.*\ble="(?!\+Inf)')
 _IS_UP = re.compile(r"(?:\w+_)?up(?:_\w+)?$")
 _TYPED = "# TYPE "

@@ -9,6 +9,7 @@ from operator import sub
 
 from actors.compressor import labelled, outline, ranks
 from actors.compressor.budget import Budget
+from actors.compressor.deadlines import due
 from actors.compressor.detect import Kind
 from actors.compressor.excerpt import ASKED, MUST, SALIENT, USEFUL, Excerpt, Gaps, choose, gap_cost
 from actors.compressor.grid import odd, read
@@ -66,7 +67,7 @@ def truncate(task: Task) -> Draft:
             ranked[index] = max(ranked[index], MUST)
         for index in outline.amounts(units):
             ranked[index] = max(ranked[index], USEFUL)
-        for index in [*outline.due(units), *unlike(units)]:
+        for index in [*due(units), *unlike(units)]:
             ranked[index] = max(ranked[index], SALIENT)
         for index in _odd_rows(units):
             ranked[index] = max(ranked[index], SALIENT)

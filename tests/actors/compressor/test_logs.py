@@ -8,6 +8,7 @@ import re
 import pytest
 
 from actors.compressor.detect import Kind, detect
+from actors.compressor.metrics import metrics
 from actors.compressor.statements import rare, shapes_of, statements
 from actors.compressor.units import split
 from tests.actors.compressor.texts import WORDS, sentence, shortened
@@ -277,6 +278,14 @@ def test_metrics_by_family_and_what_is_far_from_its_family() -> None:
     assert f'{lagging}{{queue="claims"}} 184203' in out
     assert re.search(rf'up_dependency{{name="{WORDS[3]}"}} 0\b', out)
     assert all(f"# TYPE {name} gauge" in out for name in families)
+
+
+@pytest.mark.parametrize(
+    "sample", ["a_version 1.2.3", "a 1e999", "a NaN", "a -Inf", 'a{b="}"} 1.', "a 1.5e+3 1796000000"]
+)
+def test_odd_numbers_of_metrics(sample: str) -> None:
+    families = "".join(f"# TYPE m{at} gauge\n" for at in range(3))
+    assert metrics(split(families + f"{sample}\n" * 30)).keys() <= {0, 1, 2}
 
 
 def test_a_run_that_shows_differences_is_no_diff() -> None:

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from actors.compressor.deadlines import due
 from actors.compressor.detect import Kind, detect
-from actors.compressor.outline import due, underlined
+from actors.compressor.outline import underlined
 from actors.compressor.sentences import unlike
 from actors.compressor.trouble import trouble
 from actors.compressor.units import split
