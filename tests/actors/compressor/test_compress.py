@@ -165,6 +165,14 @@ def test_structured_content_that_says_more_gets_a_key_of_its_own() -> None:
     assert [original.text for original in made.originals] == [structured]
 
 
+def test_a_note_below_a_text_that_is_no_valid_unicode() -> None:
+    text = "2026-11-01T10:00:00Z ERROR pool lost 41\n" * 3 + "\ud800"
+    made = compress(text, structured=json.dumps([{"id": None}] * 35), policy=Policy(max_chars=600, max_tokens=300))
+    (out,) = delivered(made, text)
+    assert not made.reply.keep_structured
+    assert out.startswith("2026-11-01T10:00:00Z ERROR pool lost 41\n") and "\ufffd\n" in out
+
+
 def test_small_structured_content_stays_beside_a_shortened_text() -> None:
     text = texts.log(3000)
     made = compress(text, structured='{"count":3000}')

@@ -280,9 +280,7 @@ def test_metrics_by_family_and_what_is_far_from_its_family() -> None:
     assert all(f"# TYPE {name} gauge" in out for name in families)
 
 
-@pytest.mark.parametrize(
-    "sample", ["a_version 1.2.3", "a 1e999", "a NaN", "a -Inf", 'a{b="}"} 1.', "a 1.5e+3 1796000000"]
-)
+@pytest.mark.parametrize("sample", ["a_version 1.2.3", "a 1e999", "a NaN", "a -Inf", 'a{b="}"} 1.', "a 1.5e+3 17"])
 def test_odd_numbers_of_metrics(sample: str) -> None:
     families = "".join(f"# TYPE m{at} gauge\n" for at in range(3))
     assert metrics(split(families + f"{sample}\n" * 30)).keys() <= {0, 1, 2}
