@@ -21,6 +21,7 @@ _LINE_END = cost("\n")
 _FENCES = ("```", "~~~")
 _PIECES = 1.5
 _TABLED = 10
+"""Bits of which all numbers are kept in the order of halves."""
 
 
 class Gaps(Enum):

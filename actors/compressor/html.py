@@ -50,7 +50,7 @@ _LINES = frozenset({"tr", "dt", "dd", "summary", "caption", "option", "thead", "
 _TAKING = frozenset({"a", "pre", "td", "th", "tr", "strong", "b", "em", "i", "code", "tt", "del"})
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "tt": "`", "del": "~~"}
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(10)}
-_ANCHORS = frozenset({"§", "¶", "#", "🔗", "∞", "link"})
+_ANCHORS = frozenset("§¶#🔗∞")
 _KNOWN = frozenset({"a", "pre", "td", "th", "tr", "hr", "li", "img", *_BLOCKS, *_LINES, *_MARKS, *_HEADINGS})
 """What becomes more than its text."""
 _VOID = frozenset([

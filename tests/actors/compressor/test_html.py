@@ -128,7 +128,7 @@ def test_a_page_that_would_multiply_in_the_parser_loses_its_tags_only() -> None:
 
 def test_links_within_the_page_are_their_words() -> None:
     page = (
-        '<html><body><h2 id="a"><a href="#a">§</a>Locks</h2><p>See <a href="#b">below</a> or '
+        '<html><body><h2 id="a"><a href="#a">§</a>Locks</h2><p>See <a href="#b">below</a> (<a href="#c">link</a>) or '
         '<a href="https://example.org/x#y">there</a>.</p></body></html>'
     )
-    assert to_markdown(page) == "## Locks\n\nSee below or [there](https://example.org/x#y)."
+    assert to_markdown(page) == "## Locks\n\nSee below (link) or [there](https://example.org/x#y)."
